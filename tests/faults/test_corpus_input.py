@@ -67,7 +67,9 @@ def test_a_disk_that_fills_while_unpacking_leaves_no_half_file(tmp_path, monkeyp
 @pytest.mark.parametrize("packing", ["gz", "zst"])
 def test_a_packed_file_cut_short_is_refused(tmp_path, packing):
     data = b"text\n" + os.urandom(5000).hex().encode()
-    whole = gzip.compress(data, mtime=0) if packing == "gz" else pa.compress(data, "zstd", asbytes=True)
+    whole = (
+        gzip.compress(data, mtime=0) if packing == "gz" else pa.compress(data, "zstd", asbytes=True)
+    )
     (tmp_path / f"a.csv.{packing}").write_bytes(whole[:-40])
     refused("is no whole (gzip|zstd) file", tmp_path, scratch=tmp_path / "_s")
     assert list((tmp_path / "_s").iterdir()) == []
