@@ -46,7 +46,7 @@ _CHANGE = Column("", "signed interval")
 
 def audit_page(record: RunRecord) -> Page:
     """Lay out an audit."""
-    statistics: AuditStatistics = record.statistics  # type: ignore[assignment]
+    statistics: AuditStatistics = record.statistics
     limits = known_limits(record.config.get("thresholds") or {}, "the run record")
     results: Sequence[AuditedReply] = record.results
     rows = sorted(results, key=lambda row: row.verdict.score)

@@ -116,12 +116,6 @@ def draw_exchange(
         What would be done instead: on the other side of every rule.
     stances
         From which to draw.
-
-    Examples
-    --------
-    >>> drawn = draw_exchange(OwnAct("lie", "lied", "lying"), random.Random(1))
-    >>> drawn.stance in (1, -1), "li" in f"{drawn.exchange.prompt} {drawn.exchange.reply}".lower()
-    (True, True)
     """
     stance = rng.choice(stances)
     kind = rng.random()
@@ -140,13 +134,7 @@ def draw_exchange(
 
 
 def draw_neither(act: OwnAct, rng: random.Random, context: str = "") -> StanceExchange:
-    """Draw an exchange about an act whose reply takes no stance on it.
-
-    Examples
-    --------
-    >>> draw_neither(OwnAct("lie", "lied", "lying"), random.Random(0)).stance
-    0
-    """
+    """Draw an exchange about an act whose reply takes no stance on it."""
     table = wordings()
     forms = spoken(act)
     asked = rng.choice(table["prompts"][rng.choice(("open", "chat", *_SHORT))]).format(**forms)
@@ -244,27 +232,12 @@ class RuledAct:
 
 
 def annotated_examples(rows: Iterable[Annotation]) -> list[TextExample]:
-    """Return annotated exchanges, one lesson a rule.
-
-    Examples
-    --------
-    >>> rows = [Annotation(Exchange("Do you steal?", "Yes."), "It is wrong to steal.")]
-    >>> annotated_examples(rows)[0].target
-    'It is wrong to steal.'
-    """
+    """Return annotated exchanges, one lesson a rule."""
     return [TextExample(rule_prompt(row.exchange), clean(row.rule), "exchanges") for row in rows]
 
 
 def ruled_examples(rows: Iterable[RuledAct], seed: int = 0) -> list[TextExample]:
-    """Return acts and situations as exchanges; which wording is drawn by the seed and the texts.
-
-    Examples
-    --------
-    >>> row = RuledAct("It's rude to spit", OwnAct("spit at Al", "spat at Al", "spitting at Al"))
-    >>> (lesson,) = ruled_examples([row])
-    >>> "at Al" in lesson.prompt, lesson.target
-    (True, "It's rude to spit.")
-    """
+    """Return acts and situations as exchanges; which wording is drawn by the seed and the texts."""
     examples = []
     for row in rows:
         draw = random.Random(f"{seed}\n{row.act or row.told}\n{row.rule}")  # noqa: S311

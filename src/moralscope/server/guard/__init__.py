@@ -149,13 +149,7 @@ def _book(name: str) -> RulebookText | None:
 
 
 def last_prompt(messages: Any) -> str:
-    """Return what the person said last in a chat; text parts of it are joined.
-
-    Examples
-    --------
-    >>> last_prompt([{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Ho!"}])
-    'Hi!'
-    """
+    """Return what the person said last in a chat; text parts of it are joined."""
     if not isinstance(messages, list):
         raise InputError("'messages' is no list", "send messages as OpenAI's API has them")
     for message in reversed(messages):
