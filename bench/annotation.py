@@ -42,8 +42,9 @@ SERVE = """
 import sys
 from pathlib import Path
 from moralscope.server.annotate import serve
-from moralscope.server.running import Place
-serve(Path(sys.argv[1]), Place(port=int(sys.argv[2])), lambda address: print(address, flush=True))
+from moralscope.server.running import ServerAddress
+address = ServerAddress(port=int(sys.argv[2]))
+serve(Path(sys.argv[1]), address, lambda url: print(url, flush=True))
 """
 BAR = 0.3  # seconds, of 95 % of submissions
 PEOPLE_PER_ITEM = 3

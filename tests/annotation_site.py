@@ -11,7 +11,7 @@ from moralscope.annotation.records import AnnotationItem, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.server.annotate import annotation_app
-from moralscope.server.running import Place
+from moralscope.server.running import ServerAddress
 
 SECRET = b"for tests only, thirty-two bytes."
 ITEMS = [
@@ -75,7 +75,7 @@ class Site:
         self.folder = folder
         self.service = AnnotationService(project, Storage(folder, database))
         self.service.add_items(self.service.owner, items, staging=staging)
-        self.app = annotation_app(self.service, secret=SECRET, address=Place())
+        self.app = annotation_app(self.service, secret=SECRET, address=ServerAddress())
 
     def stranger(self) -> Guest:
         return Guest(

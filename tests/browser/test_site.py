@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from moralscope.server.api import Token
+from moralscope.server.api import AccessToken
 
 from ..unit.server.site_pages import PAGES
 from .site import (
@@ -133,7 +133,7 @@ def test_a_server_that_restarts_underneath_loses_no_text(tmp_path, open_page):
 
 
 def test_a_token_is_asked_for_once(tmp_path, open_page):
-    with served(tmp_path, token=Token(TOKEN)) as site:
+    with served(tmp_path, token=AccessToken(TOKEN)) as site:
         page = open_page(f"{site}/actions")
         score(page)
         page.get_by_label("Token", exact=True).fill(TOKEN)

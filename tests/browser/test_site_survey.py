@@ -28,13 +28,15 @@ def test_the_sample_is_asked_with_free_replies_and_comes_back_by_its_link(site, 
     page.get_by_label("Replies audited by").select_option("scripted")
     ask(page)
     expect(page.get_by_role("heading", name="scripted: 8 dilemmas")).to_be_visible()
-    marks = page.locator("#chart .points").evaluate_all(
-        "(all) => all.reduce((sum, each) => sum + Number(each.dataset.count), 0)"
+    marks = (
+        page.locator("#views .chart")
+        .first.locator(".points")
+        .evaluate_all("(all) => all.reduce((sum, each) => sum + Number(each.dataset.count), 0)")
     )
     assert marks == 4  # one a bias
     assert page.locator("#table tbody tr").count() == 8
-    expect(page.locator("#replies")).to_contain_text("say and do")
-    expect(page.locator("#broken")).to_contain_text("steal")
+    expect(page.locator("#views")).to_contain_text("say and do")
+    expect(page.locator("#views")).to_contain_text("steal")
     page.locator("#table .opener").first.click()
     expect(page.locator("#table .details")).to_contain_text("I keep it.")
     assert_accessible(page)

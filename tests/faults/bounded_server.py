@@ -13,8 +13,8 @@ from starlette.responses import Response
 from moralscope.server.app import make_app
 from moralscope.server.connections import ConnectionLimits
 from moralscope.server.limits import RequestLimits
-from moralscope.server.running import Place, run
-from moralscope.server.security import Token, allowed
+from moralscope.server.running import ServerAddress, run
+from moralscope.server.security import AccessToken, allowed
 
 TOKEN = "correct-horse-battery-staple"
 LIMITS = ConnectionLimits(head=1.0, body=3, drain=1.0, linger=0.5, per_address=20, in_all=40)
@@ -49,5 +49,6 @@ async def echo(request: Request) -> int:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    app = make_app("trial", Place(), [router], limits=RequestLimits(10_000_000, 1, Token(TOKEN)))
-    run(app, Place(port=0), lambda address: print(address, flush=True), 10, LIMITS)
+    limits = RequestLimits(10_000_000, 1, AccessToken(TOKEN))
+    app = make_app("trial", ServerAddress(), [router], limits=limits)
+    run(app, ServerAddress(port=0), lambda address: print(address, flush=True), 10, LIMITS)

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 from moralscope.annotation.records import AnnotationItem
 from moralscope.server.annotate import annotation_app
 from moralscope.server.errors import RateLimit
-from moralscope.server.running import Place
+from moralscope.server.running import ServerAddress
 
 from ..annotation_site import SECRET, Guest, Site
 
@@ -64,8 +64,8 @@ class People:
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
     site = Site(tmp_path_factory.mktemp("fuzzed"), items=ITEMS, questionnaire=True)
-    place = Place(public_url="http://testserver")  # what schemathesis calls it
-    site.app = annotation_app(site.service, secret=SECRET, address=place)
+    address = ServerAddress(public_url="http://testserver")  # what schemathesis calls it
+    site.app = annotation_app(site.service, secret=SECRET, address=address)
     endless = RateLimit(per_second=1e6, burst=10**6)
     access = site.app.state.access
     site.app.state.access = replace(access, requests=endless, wrong_tokens=endless)

@@ -21,7 +21,7 @@ import uvicorn
 from moralscope.annotation.engines import SQLITE_FILE, tls_context
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.server.running import Place, bind
+from moralscope.server.running import ServerAddress, bind
 
 from .. import annotation_databases as databases
 from ..annotation_databases import OPEN, Clock, fresh_database, joined, make_service, new_id
@@ -55,7 +55,7 @@ class Browser:
 @contextlib.contextmanager
 def serving(app):
     """Serve on a free port from a thread of this process."""
-    bound = bind(Place(port=0))
+    bound = bind(ServerAddress(port=0))
     # Without a log_config of its own: its handlers would keep the stderr that pytest closes.
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})

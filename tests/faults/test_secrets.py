@@ -25,7 +25,7 @@ from moralscope.server.api import Proxy
 from moralscope.server.guard import Guard
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.options import GuardOptions
-from moralscope.server.security import HEADER, Token, read_token
+from moralscope.server.security import HEADER, AccessToken, read_token
 from moralscope.server.service import Service
 
 from ..contracts.generator_makers import answer_to, served
@@ -287,7 +287,7 @@ def test_a_bug_behind_the_server_is_logged_without_the_token(caplog, monkeypatch
         raise RuntimeError("a bug of ours")
 
     monkeypatch.setattr(Service, "score", fail)
-    with caplog.at_level(logging.DEBUG), site(token=Token(TOKEN)) as client:
+    with caplog.at_level(logging.DEBUG), site(token=AccessToken(TOKEN)) as client:
         answer = client.post("/v1/score", json=SCORE, headers={HEADER: TOKEN})
     assert answer.status_code == 500
     assert "a bug of ours" in logged(caplog)
@@ -308,7 +308,7 @@ def test_the_guards_own_key_reaches_no_client(caplog, reply, status):
     guard = Guard(service, GuardOptions(action="annotate", experts="scripted"))
     chat = {"model": "m", "messages": [{"role": "user", "content": "Hi?"}], "n": 1}
     with served(with_defaults(reply)) as (url, seen), caplog.at_level(logging.DEBUG):
-        proxy = Proxy(guard, Upstream(url, key=Token(KEY), seconds=5))
+        proxy = Proxy(guard, Upstream(url, key=AccessToken(KEY), seconds=5))
         with site(proxy=proxy) as client:
             answer = client.post("/v1/chat/completions", json=chat)
     service.close()
@@ -328,7 +328,7 @@ def test_no_redirect_takes_a_key_elsewhere(run, prompts):
             code, _, err = run(*COLLECT, "--endpoint", url)
             service = Service()
             guard = Guard(service, GuardOptions(action="annotate", experts="scripted"))
-            proxy = Proxy(guard, Upstream(url, key=Token(KEY), seconds=5))
+            proxy = Proxy(guard, Upstream(url, key=AccessToken(KEY), seconds=5))
             with site(proxy=proxy) as client:
                 chat = {"model": "m", "messages": [{"role": "user", "content": "Hi?"}]}
                 answer = client.post("/v1/chat/completions", json=chat)

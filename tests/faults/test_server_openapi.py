@@ -17,11 +17,11 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from moralscope.server.api import Bounds, Proxy, Work, api_app
+from moralscope.server.api import Bounds, Proxy, WorkQueue, api_app
 from moralscope.server.guard import Guard
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.options import GuardOptions
-from moralscope.server.running import Place
+from moralscope.server.running import ServerAddress
 from moralscope.server.service import Service
 
 from ..unit.server.api_site import scripted_catalogue
@@ -48,14 +48,14 @@ COMPLETION = {
 @pytest.fixture
 def app(monkeypatch):
     scripted_catalogue(monkeypatch)
-    work = Work(Service(), Bounds(threads=4, seconds=60))
+    work = WorkQueue(Service(), Bounds(threads=4, seconds=60))
     upstream = Upstream("http://localhost:1/v1")
     upstream._client = httpx2.AsyncClient(
         transport=httpx2.MockTransport(lambda _: httpx2.Response(200, text=json.dumps(COMPLETION)))
     )
     guard = Guard(work.service, GuardOptions(action="block", experts="scripted"))
-    place = Place(public_url="http://testserver")  # what schemathesis calls it
-    made = api_app(work, place=place, proxy=Proxy(guard, upstream))
+    address = ServerAddress(public_url="http://testserver")  # what schemathesis calls it
+    made = api_app(work, address=address, proxy=Proxy(guard, upstream))
     made.router.lifespan_context = lambda _: nullcontext()  # schemathesis ends it after Python did
     yield made
     work.close()

@@ -120,7 +120,9 @@ class AgreementSoFar:
     items: tuple[DividingItem, ...] = ()
 
 
-def agreement(path: Path, options: AgreementOptions | None = None, **keywords: Any) -> RunRecord:
+def agreement(
+    path: str | Path, options: AgreementOptions | None = None, **keywords: Any
+) -> RunRecord:
     """Measure agreement and disagreement of the judgments in a table or a project's folder.
 
     Parameters
@@ -133,6 +135,7 @@ def agreement(path: Path, options: AgreementOptions | None = None, **keywords: A
         those not given are guessed. Without `people` the column `leaning` counts. No
         `smallest_group` is 5, or what the project says.
     """
+    path = Path(path)
     chosen = chosen_options(AgreementOptions, options, keywords)
     columns = parse_columns(chosen.columns, COLUMNS, like="item=ID,person=WHO")
     if path.is_dir():

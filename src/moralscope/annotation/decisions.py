@@ -1,6 +1,6 @@
 """`annotate decide`, `decisions` and `adjudicate`: what a project's owner decides by command line.
 
-What happens to answers and people is `service_decisions.py`'s and `service_adjudication.py`'s.
+What happens to answers and people is `service_decisions.py`'s.
 """
 
 from dataclasses import dataclass

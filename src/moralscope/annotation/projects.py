@@ -80,12 +80,13 @@ def project_text(project: Project) -> str:
         "# For the data statement (moralscope annotate statement): what only you know.",
         "statement:",
     ]
+    texts = asdict(project.statement)
     for one in option_fields(StatementTexts):
-        text = quoted(getattr(project.statement, one.name))
-        lines.append(f"  {one.name}: {text}  # {one.option.help}")
+        lines.append(f"  {one.name}: {quoted(texts[one.name])}  # {one.option.help}")
     lines.append("policies:")
+    policies = asdict(project.policies)
     for one in option_fields(Policies):
-        value = json.dumps(getattr(project.policies, one.name))
+        value = json.dumps(policies[one.name])
         lines.append(f"  {one.name}: {value}".ljust(30) + f"  # {one.option.help}")
     return "\n".join(lines) + "\n"
 

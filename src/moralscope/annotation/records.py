@@ -131,6 +131,7 @@ class Invitation:
     token: str
     token_id: str
     person: Person
+    link: str = ""  # where a server takes it
 
 
 @dataclass(frozen=True, slots=True)

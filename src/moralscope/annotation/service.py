@@ -2,7 +2,7 @@
 
 The parts: `service_base.py` (what all share), `service_people.py` (from link to admission),
 `service_work.py` (annotating), `service_lead.py` (what leads see and say), `service_decisions.py`
-(rejections, blocks, appeals), `service_adjudication.py` (final answers).
+(rejections, blocks, appeals, final answers).
 """
 
 import re
@@ -21,7 +21,6 @@ from moralscope.annotation.exporting import (
 )
 from moralscope.annotation.forms import one_of
 from moralscope.annotation.records import AnnotationItem, ItemLine, Person
-from moralscope.annotation.service_adjudication import AdjudicationService
 from moralscope.annotation.service_decisions import DecisionService
 from moralscope.annotation.service_people import PeopleService
 from moralscope.annotation.service_work import WorkService
@@ -34,7 +33,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(\.[a-z]{1,8})?")
 _NAMED = 3
 
 
-class AnnotationService(PeopleService, WorkService, AdjudicationService, DecisionService):
+class AnnotationService(PeopleService, WorkService, DecisionService):
     """All operations of a project; thread-safe, one object a server.
 
     Examples

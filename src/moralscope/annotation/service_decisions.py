@@ -1,17 +1,22 @@
-"""Decisions against answers and people in the main round, and appeals against decisions.
+"""What leads decide: against answers and people of the main round, and on disputed items.
 
 After Ziems et al. 2022, appendix E.3: poor work is rejected and repeat rejections lead to a block.
 A lead decides and gives a reason, never a program. Its person reads the reason and may appeal, once
 a decision; a lead then lifts the decision or declines the appeal. Nothing is deleted: a rejected
 answer does not count and its item goes to somebody else; of a blocked person the lead says whether
 her answers count. What is lifted counts again.
+
+Where annotators differ, a lead chooses or writes a final answer. What they answered stays, and
+agreement is computed from it alone. A second decision on an item adds to the first and counts from
+then on, so who decided what, and when, is never lost.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import sqlalchemy as sa
 
-from moralscope.annotation.checks import plain_text
+from moralscope.annotation.checks import clean_answer, find, plain_text
 from moralscope.annotation.forms import load_form
 from moralscope.annotation.records import (
     BLOCK,
@@ -19,25 +24,44 @@ from moralscope.annotation.records import (
     LIFTED,
     REJECT,
     STANDS,
+    AnnotationItem,
+    Answer,
     Decision,
+    DisputedItem,
+    FinalAnswer,
     Person,
+    TaskForm,
 )
 from moralscope.annotation.service_base import (
     Row,
-    ServiceBase,
     decision_of,
     own_id,
     random_id,
 )
-from moralscope.annotation.storage import ASSIGNMENTS, DECISIONS, ITEMS, PEOPLE, REVISIONS
+from moralscope.annotation.service_lead import LeadService
+from moralscope.annotation.storage import (
+    ADJUDICATIONS,
+    ASSIGNMENTS,
+    DECISIONS,
+    ITEMS,
+    PEOPLE,
+    REVISIONS,
+)
 from moralscope.core.errors import InputError
 
 _LONGEST = 4000
 _BLOCKABLE = ("staging", "review", "main")
 
 
-class DecisionService(ServiceBase):
-    """Rejections, blocks, appeals."""
+_LATEST = (
+    sa.select(ADJUDICATIONS.c.item, sa.func.max(ADJUDICATIONS.c.number).label("number"))
+    .group_by(ADJUDICATIONS.c.item)
+    .subquery()
+)
+
+
+class DecisionService(LeadService):
+    """Rejections, blocks, appeals, final answers."""
 
     def reject(self, lead: Person, assignment: str, reason: str) -> Decision:
         """Reject an answer of the main round: it counts no more, its item goes to another."""
@@ -124,6 +148,65 @@ class DecisionService(ServiceBase):
         query = sa.select(DECISIONS).where(DECISIONS.c.person == person.id)
         rows = self._storage.rows(query.order_by(DECISIONS.c.created.desc()))
         return tuple(decision_of(row, lead="") for row in rows)
+
+    def disputed(self, lead: Person) -> tuple[DisputedItem, ...]:
+        """Return the items of the main round that divide people or were decided, undecided first.
+
+        Free texts differ always: they count only where a form asks for nothing else.
+        """
+        finals = self.finals(lead)
+        by_item: dict[str, list[Any]] = {}
+        for row in self.answers(lead, "main"):
+            by_item.setdefault(row.item, []).append(row)
+        disputed = []
+        for name, rows in by_item.items():
+            form = load_form(rows[0].form)
+            fields = differing(form, [row.answer for row in rows])
+            if fields or name in finals:
+                item = AnnotationItem(name, rows[0].texts, form.name)
+                answers = {row.person: row.answer for row in rows}
+                final = finals.get(name)
+                late = final is not None and any(row.submitted > final.created for row in rows)
+                disputed.append(DisputedItem(item, answers, fields, final, late))
+        return tuple(sorted(disputed, key=lambda one: one.final is not None))
+
+    def adjudicate(self, lead: Person, item: str, answer: Answer, comment: str = "") -> FinalAnswer:
+        """Keep an item's final answer; one that no annotator gave must pass the form's checks."""
+        self._lead(lead)
+        said = plain_text(comment, "comment", _LONGEST)
+        rows = [row for row in self.answers(lead, "main") if row.item == item]
+        if not rows:
+            raise InputError(
+                f"item '{item[:60]}' has no answers of the main round", "take one of the list"
+            )
+        form = load_form(rows[0].form)
+        values = clean_answer(answer, form)
+        if values not in [dict(row.answer) for row in rows]:
+            blocking = [one for one in find(form, rows[0].texts, values) if one.blocks]
+            if blocking:
+                label = form.field(blocking[0].field).label
+                problem = f"the final answer lacks something at '{label}'"
+                raise InputError(problem, blocking[0].message)
+        position = sa.select(ITEMS.c.position).where(ITEMS.c.id == item).scalar_subquery()
+        made = FinalAnswer(item, values, said, lead.id, self._clock())
+        with self._storage.write() as connection:
+            row = {"answer": values, "comment": said, "lead": lead.id, "created": made.created}
+            connection.execute(sa.insert(ADJUDICATIONS).values(item=position, **row))
+            self._log(connection, lead.id, "adjudicate", item, said)
+        return made
+
+    def finals(self, lead: Person) -> dict[str, FinalAnswer]:
+        """Return item → its final answer, of all that were decided."""
+        self._lead(lead)
+        columns = ("answer", "comment", "lead", "created")
+        query = (
+            sa.select(ITEMS.c.id, *(ADJUDICATIONS.c[name] for name in columns))
+            .join(ADJUDICATIONS, ADJUDICATIONS.c.item == ITEMS.c.position)
+            .join(_LATEST, _LATEST.c.number == ADJUDICATIONS.c.number)
+            .order_by(ITEMS.c.position)
+        )
+        with self._storage.read() as connection:
+            return {row[0]: FinalAnswer(*row) for row in connection.execute(query)}
 
     def _decide(
         self,
@@ -232,6 +315,20 @@ class DecisionService(ServiceBase):
         quota = sa.case((ITEMS.c.held > wanted, ITEMS.c.held), else_=wanted)
         change = sa.update(ITEMS).where(ITEMS.c.id == f"{row['id']}-r{number}")
         connection.execute(change.values(quota=quota))
+
+
+def differing(form: TaskForm, answers: list[Answer]) -> tuple[str, ...]:
+    """Return the fields in which answers differ; the order of several choices does not count."""
+    asked = [one for one in form.fields if one.level != "text"] or form.fields
+
+    def comparable(value: Any) -> Any:
+        return frozenset(value) if isinstance(value, list) else value
+
+    return tuple(
+        one.name
+        for one in asked
+        if len({comparable(answer.get(one.name)) for answer in answers}) > 1
+    )
 
 
 def _said(text: str, what: str) -> str:

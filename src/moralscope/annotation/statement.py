@@ -10,7 +10,7 @@ What only a lead can say stands in `project.yaml` under `statement`; what is mis
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -86,10 +86,8 @@ def statement_of(service: "AnnotationService", lead: "Person") -> DataStatement:
     smallest = policies.smallest_group
     groups = people_groups(service, lead, written)
     quality = service.quality(lead)
-    stated = {
-        name: [getattr(project.statement, name).strip() or NOT_STATED]
-        for name in ("rationale", "language", "speakers", "situation", "provenance")
-    }
+    texts = asdict(project.statement)
+    stated = {name: [text.strip() or NOT_STATED] for name, text in texts.items()}
     stated["rationale"].append(
         f"The task is `{project.task}` ({service.form.title}), with "
         f"{_count(policies.people_per_item, 'person')} an item. {_count(len(rows), 'answer')} of "

@@ -210,18 +210,11 @@ _ONLY_GROWS = {
 }
 
 
-def _add_adjudications(connection: sa.Connection) -> None:
-    """Add what a project of version 2 lacks: final answers."""
-    METADATA.create_all(connection, tables=[ADJUDICATIONS])
-
-
 STEPS: tuple[Callable[[sa.Connection], None], ...] = (
     METADATA.create_all,
     _add_decisions,
-    _add_adjudications,
+    lambda connection: METADATA.create_all(connection, tables=[ADJUDICATIONS]),  # final answers
 )
-
-
 WRITE_SECONDS = LOCK_SECONDS  # for our turn to write and for another program's lock, together
 _LOCK_KEY = 7_326_815  # any number of our own, so that two servers do not migrate at once
 _KEEP = "keep the text, free some space or wait a moment, and save again"
@@ -275,15 +268,20 @@ class Storage:
         self._outage = Outage()
         try:
             self._migrate()
-        except BaseException:
+        except BaseException as error:
             self._engine.dispose()
-            raise
+            if not isinstance(error, Exception) or not is_of_database(error):
+                raise
+            why = first_line(error)
+            remedy = opening_remedy(why, "see that it runs, and what project.yaml says of it")
+            problem = f"the project's database cannot be opened ({why})"
+            raise NotSaved(problem, remedy) from error
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """Open a transaction that is durable when the block ends, or has not happened."""
         problem = "the database did not save it"
-        with self._told(problem, _KEEP), self._in_turn() as engine, engine.begin() as connection:
+        with self._errors(problem, _KEEP), self._in_turn() as engine, engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -292,7 +290,7 @@ class Storage:
         waits = {READING: True, WAIT: int(1000 * READ_SECONDS)}
         engine = self._engine.execution_options(**waits)
         problem, remedy = "the database cannot be read", "wait a moment, try again"
-        with self._told(problem, remedy), engine.begin() as connection:
+        with self._errors(problem, remedy), engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -311,7 +309,7 @@ class Storage:
             self._turn.release()
 
     @contextmanager
-    def _told(self, problem: str, remedy: str) -> Iterator[None]:
+    def _errors(self, problem: str, remedy: str) -> Iterator[None]:
         """Turn what a database refuses into an error that people can read; log its loss once."""
         try:
             yield
@@ -344,9 +342,7 @@ class Storage:
         self._engine.dispose()
 
     def _migrate(self) -> None:
-        problem = "the project's database cannot be opened"
-        remedy = "see that it runs, and what project.yaml says of it"
-        with _opened(problem, remedy), self._in_turn() as engine, engine.begin() as connection:
+        with self._in_turn() as engine, engine.begin() as connection:
             if connection.dialect.name == "postgresql":  # SQLite's write lock is held already
                 connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"))
             METADATA.create_all(connection, tables=[META])
@@ -363,15 +359,3 @@ class Storage:
                 connection.execute(sa.delete(META).where(META.c.key == "schema"))
                 row = {"key": "schema", "value": str(len(self._steps))}
                 connection.execute(sa.insert(META), row)
-
-
-@contextmanager
-def _opened(problem: str, remedy: str) -> Iterator[None]:
-    """Say why a database cannot be opened, to whoever starts the server."""
-    try:
-        yield
-    except Exception as error:
-        if not is_of_database(error):
-            raise
-        why = first_line(error)
-        raise NotSaved(f"{problem} ({why})", opening_remedy(why, remedy)) from error

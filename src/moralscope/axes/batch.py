@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -15,19 +15,67 @@ from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.drift import int8_drift
 from moralscope.axes.options import ScoreOptions
 from moralscope.axes.prompts import unread_warning
-from moralscope.axes.records import EXACT
+from moralscope.axes.records import EXACT, DirectionFigures, LayerCurve
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
-from moralscope.batch.types import Outcome
+from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.protocols import Axis
-from moralscope.core.records import NOT_ADVICE
+from moralscope.core.records import NOT_ADVICE, Statistics, absent
 from moralscope.io.actions import wrong_text
 from moralscope.models.encoders import TextEncoder
 from moralscope.models.store import Progress
 from moralscope.stats.streams import Extremes, Moments
+from moralscope.stats.summary import NO_SUMMARY, Summary
 
 UNREAD = "unread"
 _NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadRows(Statistics):
+    """How much of a corpus no model read."""
+
+    rows: int = 0
+    tokens: int = 0
+
+
+_ALL_READ = UnreadRows()
+_NONE_FAILED = FailedRows(0, ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredRow(Statistics):
+    """A row at one end of the scores."""
+
+    id: str
+    action: str
+    score: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusScores(Statistics):
+    """What `score` finds in a corpus."""
+
+    scores: Summary = NO_SUMMARY
+    lowest_score: float | None = absent()
+    highest_score: float | None = absent()
+    histogram: Mapping[str, Sequence[float]] | None = None
+    """edges, and counts between them"""
+    quantiles: Mapping[str, float] = field(default_factory=dict)
+    positive: int = 0
+    """rows whose whole interval lies above zero"""
+    negative: int = 0
+    undecided: int = 0
+    verdicts: Mapping[str, int] | None = absent()
+    unread: UnreadRows = _ALL_READ
+    lowest: Sequence[ScoredRow] = ()
+    highest: Sequence[ScoredRow] = ()
+    direction: DirectionFigures | None = absent()
+    layers: LayerCurve | None = absent()
+    corpus: Outcome
+    failed: FailedRows = _NONE_FAILED
 
 
 class ScoreBatch(BatchJob):
@@ -120,22 +168,25 @@ class ScoreBatch(BatchJob):
         wordings = read_each(others, _paraphrases) if others is not None else None
         results = self._axis.score_rows(rows, wordings).results
         writes = (*self.options.kind.writes, UNREAD)
-        return {name: [_cell(getattr(row, name)) for row in results] for name in writes}
+        columns = {name: [getattr(row, name) for row in results] for name in writes}
+        return {
+            name: [None if isinstance(x, float) and math.isnan(x) else x for x in values]
+            for name, values in columns.items()
+        }
 
     def notes(self, statistics: Mapping[str, Any]) -> list[str]:
         """Say how many actions were not read whole."""
-        return unread_warning(**statistics[UNREAD]) if statistics[UNREAD] else []
+        return unread_warning(**statistics[UNREAD])
 
-    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> CorpusScores:
         """Return moments, quantiles, signs, the lowest and the highest."""
         moments, signs, unread = Moments(), Counter[str](), Counter[str]()
-        lowest: Extremes[dict[str, Any]] = Extremes(LISTED)
-        highest: Extremes[dict[str, Any]] = Extremes(LISTED)
+        lowest, highest = Extremes[ScoredRow](LISTED), Extremes[ScoredRow](LISTED)
         verdicts: Counter[str] = Counter()
 
-        def described(row: Mapping[str, Any]) -> dict[str, Any]:
+        def described(row: Mapping[str, Any]) -> ScoredRow:
             figures = {name: row[name] for name in ("score", "low", "high")}
-            return {"id": parts.id(row), "action": parts.text(row, "action"), **figures}
+            return ScoredRow(id=parts.id(row), action=parts.text(row, "action"), **figures)
 
         names = parts.known("score", "low", "high", "verdict", UNREAD)
         for table in parts.tables(names):
@@ -149,17 +200,23 @@ class ScoreBatch(BatchJob):
                 counts = table.column(UNREAD).to_numpy()
                 unread.update(rows=int((counts > 0).sum()), tokens=int(counts.sum()))
             if "verdict" in names:
-                verdicts.update(each for each in table.column("verdict").to_pylist() if each)
+                said = table.column("verdict").to_pylist()
+                verdicts.update(verdict for verdict in said if verdict)
             for sign, extremes in ((1.0, lowest), (-1.0, highest)):
                 parts.offer(extremes, sign * scores.to_numpy(), table, described, ("action",))
-        return {
+        return CorpusScores(
             **parts.spread(moments),
-            **{name: signs[name] for name in ("positive", "negative", "undecided")},
-            **({"verdicts": dict(verdicts)} if verdicts else {}),
-            UNREAD: dict(unread),
-            "lowest": lowest.items(),
-            "highest": highest.items(),
-        }
+            positive=signs["positive"],
+            negative=signs["negative"],
+            undecided=signs["undecided"],
+            verdicts=dict(verdicts) or None,
+            unread=UnreadRows(unread["rows"], unread["tokens"]),
+            lowest=lowest.items(),
+            highest=highest.items(),
+            **prepared.statistics,
+            corpus=outcome,
+            failed=parts.failed(),
+        )
 
 
 def _drift(light: Axis, options: ScoreOptions, progress: Progress | None) -> list[str]:
@@ -174,7 +231,7 @@ def _drift(light: Axis, options: ScoreOptions, progress: Progress | None) -> lis
 
 
 def _text(value: Any, column: str) -> str:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not value.strip() or value.strip().lower() == _NOT_A_NUMBER:
         raise ValueError(f"no text under '{column[:60]}'")
     wrong = wrong_text(value.strip())
     if wrong is not None:
@@ -184,25 +241,19 @@ def _text(value: Any, column: str) -> str:
 
 def _paraphrases(value: Any) -> tuple[str, ...]:
     """Read other wordings: a list, or by bars in one text."""
-    given = value.split("|") if isinstance(value, str) else value or ()
-    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+    texts = value.split("|") if isinstance(value, str) else value or ()
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         raise ValueError("paraphrases that are no list of texts")
-    return tuple(_text(each, "paraphrases") for each in given if each.strip())
+    return tuple(_text(text, "paraphrases") for text in texts if text.strip())
 
 
 def _sentences(cells: Mapping[str, Any], names: Columns) -> dict[str, str]:
     """Return the sentences of a row; an empty cell is a sentence not given."""
-    found = {}
-    for name, value in cells.items():
-        if value is None or (isinstance(value, str) and not value.strip()):
-            continue
-        if not isinstance(value, str) or value.strip().lower() == _NOT_A_NUMBER:
-            raise ValueError(f"no text under '{names[name][:60]}'")
-        found[name] = _text(value, names[name])
-    if "action" not in found:
+    row = {
+        name: _text(value, names[name])
+        for name, value in cells.items()
+        if value is not None and not (isinstance(value, str) and not value.strip())
+    }
+    if "action" not in row:
         raise ValueError(f"no text under '{names['action'][:60]}'")
-    return found
-
-
-def _cell(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return row

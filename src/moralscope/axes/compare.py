@@ -81,10 +81,10 @@ class ComparedAction:
     action: str
     scores: Mapping[str, float]
     """standardised"""
-    raw: Mapping[str, ActionScore]
-    differences: Sequence[Difference]
+    raw: Mapping[str, ActionScore] = field(default_factory=dict)
+    differences: Sequence[Difference] = ()
     """one a pair, in the order of the pairs"""
-    spread: float
+    spread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,14 +77,7 @@ def _storable(kind: Any, depth: int = 0) -> bool:
 
 
 def wider(left: Any, right: Any) -> Any:
-    """Return the kind that holds the values of both.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> str(wider(pa.null(), pa.string())), wider(pa.string(), pa.int64())
-    ('string', 'json')
-    """
+    """Return the kind that holds the values of both."""
     import pyarrow as pa
 
     if left is right or left == right:

@@ -117,13 +117,6 @@ def distinct_rows(counts: Mapping[Any, int], rows: int) -> int:
 
     √(N/n) · f₁ + Σ f_j over j ≥ 2, with f_j the number of keys seen j times in n of N rows
     (Charikar et al. 2000, Towards estimation error guarantees for distinct values).
-
-    Examples
-    --------
-    >>> distinct_rows({"a": 2, "b": 1}, 3)
-    2
-    >>> distinct_rows({"a": 1, "b": 1}, 8)
-    4
     """
     seen = sum(counts.values())
     if not seen:

@@ -65,26 +65,14 @@ def is_url(text: str) -> bool:
 
 
 def is_corpus(name: str) -> bool:
-    """Tell whether an input can only be read as a corpus: a folder, a glob, a URL, a packed file.
-
-    Examples
-    --------
-    >>> [is_corpus(name) for name in ("logs/*.jsonl", "s3://bucket/logs", "a.csv.gz", "a.csv")]
-    [True, True, True, False]
-    """
+    """Tell whether only a corpus run reads an input: a folder, a glob, a URL, a packed file."""
     packed = any(name.lower().endswith(f"{one}{two}") for one in SUFFIXES for two in PACKED)
     pattern = _magic(name) and not Path(name).exists()
     return "://" in name or pattern or packed or Path(name).is_dir()
 
 
 def shown(url: str) -> str:
-    """Return a URL as it may be printed and recorded: no password, no signature.
-
-    Examples
-    --------
-    >>> shown("ftp://me:secret@host/a.csv"), shown("https://host/a.csv?sig=abc")
-    ('ftp://host/a.csv', 'https://host/a.csv')
-    """
+    """Return a URL as it may be printed and recorded: no password, no signature."""
     if not is_url(url):
         return url
     bare = re.sub(r"//[^/@]*@", "//", url)
@@ -93,16 +81,7 @@ def shown(url: str) -> str:
 
 
 def find_files(inputs: Sequence[str]) -> list[FoundFile]:
-    """Return the files that inputs name, in their order, a folder's by name, each once.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.csv").write_text("text")
-    ...     [file.kind for file in find_files([folder])]
-    ['.csv']
-    """
+    """Return the files that inputs name, in their order, a folder's by name, each once."""
     files: dict[str, FoundFile] = {}
     for name in inputs:
         for file in _find_url(name) if is_url(name) else _find_local(name):

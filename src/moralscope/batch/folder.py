@@ -102,14 +102,7 @@ def numbered_parts(folder: Path) -> list[tuple[int, Path]]:
 
 
 def part_schema(read: pa.Schema, writes: pa.Schema) -> pa.Schema:
-    """Return the columns of every part: those read, those computed, the row's number.
-
-    Examples
-    --------
-    >>> text = pa.schema({"text": pa.string(), "score": pa.string()})
-    >>> part_schema(text, pa.schema({"score": pa.float64()})).names
-    ['text', 'input_score', 'score', '_row']
-    """
+    """Return the columns of every part: those read, those computed, the row's number."""
     ours = {*writes.names, ROW}
     taken = ours | set(read.names)
     fields = []
@@ -132,13 +125,6 @@ class RunFolder:
         Made if it is not there; refused if it holds anything that no run wrote.
     resume
         Whether a run that is in it already may be continued.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with RunFolder(Path(tempfile.mkdtemp(), "out"), resume=False) as folder:
-    ...     folder.check({"seed": 0}), folder.finished()
-    (False, {})
     """
 
     def __init__(self, path: Path, *, resume: bool) -> None:
@@ -156,7 +142,7 @@ class RunFolder:
         """Take hold of the folder; one that holds anything else is refused."""
         another = "give an empty or new folder as --out"
         try:
-            names = sorted(each.name for each in self.path.iterdir()) if self.path.exists() else []
+            names = sorted(path.name for path in self.path.iterdir()) if self.path.exists() else []
         except OSError as error:
             problem = f"{self.path} cannot be used as output ({error.strerror})"
             raise InputError(problem, another) from error

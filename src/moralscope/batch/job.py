@@ -147,13 +147,7 @@ def read_each(values: Sequence[Cell], read: Callable[[Cell], T]) -> list[T]:
 
 
 def job_columns(text: str | None, reads: Sequence[str]) -> dict[str, str]:
-    """Read `--columns` of a corpus run: ours=theirs, by commas.
-
-    Examples
-    --------
-    >>> job_columns("action=reply", ("action",))
-    {'action': 'reply'}
-    """
+    """Read `--columns` of a corpus run: ours=theirs, by commas."""
     return parse_columns(text, (*reads, _ID), like="action=reply")
 
 

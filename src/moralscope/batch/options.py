@@ -20,11 +20,6 @@ class BatchOptions(Options):
     """How a corpus is run. What decides its rows (limit, sample, seed) must be the same on resume.
 
     `block_rows` and `call_rows` are set by the job: rows of a part, and of one call of it.
-
-    Examples
-    --------
-    >>> BatchOptions(workers=4).engine_name
-    'local'
     """
 
     resume: Annotated[

@@ -24,18 +24,7 @@ Damage = tuple[int, int, str]  # rows from, to, and why
 
 
 class ParquetRows:
-    """An open Parquet file.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "a.parquet")
-    ...     pq.write_table(pa.table({"n": [1, 2, 3]}), path)
-    ...     ParquetRows(str(path)).read(1, 3)[0].to_pylist()
-    [{'n': 2}, {'n': 3}]
-    """
+    """An open Parquet file."""
 
     def __init__(self, url: str) -> None:
         import pyarrow.parquet as pq

@@ -79,10 +79,10 @@ class Parts:
 
     def offer(
         self,
-        extremes: Extremes[dict[str, Any]],
+        extremes: Extremes[Any],
         keys: Any,
         table: pa.Table,
-        describe: Callable[[Mapping[str, Any]], dict[str, Any]],
+        describe: Callable[[Mapping[str, Any]], Mapping[str, Any]],
         texts: Sequence[str],
     ) -> None:
         """Offer the rows of a table; only those that stay are described, equal `texts` once."""

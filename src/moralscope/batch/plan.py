@@ -63,17 +63,6 @@ def make_plan(
 
     Rows alike in the columns `texts` are computed once. Of the options, rows a block, limit, sample
     and seed are used.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from moralscope.batch.sources import open_corpus
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.csv").write_text("text\nkill time\nkill people\nkill time\n")
-    ...     corpus = open_corpus([folder], ["text"])
-    ...     plan = make_plan(corpus, ["text"], Path(folder, "plan.sqlite"), block_rows=2)
-    ...     plan.rows, plan.distinct, [task.positions.tolist() for task in plan.tasks()]
-    (3, 2, [[0, 1], []])
     """
     options = chosen_options(BatchOptions, options, keywords)
     if not set(texts) <= {*corpus.wanted.needed, *corpus.wanted.optional}:
@@ -154,21 +143,21 @@ def _pass(
     files = {file.name: number for number, file in enumerate(corpus.files)}
     base.executemany("INSERT INTO files VALUES (?, ?)", [(n, name) for name, n in files.items()])
     rows, failed, columns, starts = 0, 0, JsonColumns(), array("q", [0])
-    for block, found in corpus.scan(settings.block_rows, settings.limit):
-        if isinstance(found, TextRows):
-            if found.json:
-                columns.see(found.columns)
-            none = [None] * len(found.rows)
-            keys = row_keys([found.columns.get(name) or none for name in settings.texts])
+    for block, read in corpus.scan(settings.block_rows, settings.limit):
+        if isinstance(read, TextRows):
+            if read.json:
+                columns.see(read.columns)
+            none = [None] * len(read.rows)
+            keys = row_keys([read.columns.get(name) or none for name in settings.texts])
         else:
-            keys = row_keys(text_columns(found.table, settings.texts))
+            keys = row_keys(text_columns(read.table, settings.texts))
         spool.add(keys)
         starts.append(len(spool))
         where = (block.start, block.stop, block.line, block.first, block.rows)
         row = (block.number, files[block.file], *where, b"", keys_digest(keys))
         base.execute("INSERT INTO blocks VALUES (?,?,?,?,?,?,?,?,?)", row)
-        rows += len(found.rows) + len(found.failed)
-        failed += len(found.failed)
+        rows += len(read.rows) + len(read.failed)
+        failed += len(read.failed)
         if report:
             report(rows, corpus.bytes_before(block))
     if not rows:

@@ -194,15 +194,6 @@ def open_corpus(
         Where compressed files are unpacked; else a folder that goes with the process.
     hashed
         Whether the files are known by a checksum of their content, not by their time.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.jsonl").write_text('{"text": "kill time", "n": 1}\n{"text": 2}')
-    ...     corpus = open_corpus([folder], ["text"])
-    ...     found = corpus.read(next(corpus.blocks(100)))
-    >>> found.table.to_pylist(), found.failed[0].reason
-    ([{'text': 'kill time', 'n': 1}], "has no text under 'text'")
     """
     everything = find_files(inputs)
     files = [file for file in everything if file.bytes or file.asked]

@@ -61,12 +61,6 @@ class Task:
     """A block and the rows of it to compute: the first occurrences of their texts.
 
     `own` holds int32 positions in the block's table, as bytes: a task travels small.
-
-    Examples
-    --------
-    >>> block = RowBlock(0, "a.jsonl", 0, 90, 1, 0, 3)
-    >>> Task(block, np.array([0, 2], np.int32).tobytes()).positions.tolist()
-    [0, 2]
     """
 
     block: RowBlock

@@ -39,20 +39,6 @@ def verify_folder(folder: str | Path, *, inputs: bool = False) -> FolderCheck:
     inputs
         Whether the input files are compared too: by content if the run had `--hash-inputs`, else
         by size and time.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import pyarrow as pa
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with RunFolder(Path(folder, "out"), resume=False) as out:
-    ...         out.begin({})
-    ...         part = out.write_part(0, pa.table({"text": ["kill time"]}), [])
-    ...     whole = verify_folder(out.path).problems
-    ...     _ = (out.path / part.name).write_bytes(b"something else")
-    ...     changed = verify_folder(out.path).problems
-    >>> whole, [problem.rpartition("/")[2] for problem in changed]
-    ([], ['part-000000.parquet is not as the run wrote it'])
     """
     run = RunFolder(Path(folder), resume=True)
     if not run.inner.is_dir() or (manifest := run.manifest()) is None:

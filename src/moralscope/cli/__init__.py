@@ -125,10 +125,10 @@ def _plain_letters(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _print_traceback(
-    kind: type[BaseException], error: BaseException, place: TracebackType | None
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
     """Print a traceback as Python does; what libraries say in it may hold a URL's password."""
-    sys.stderr.write(without_passwords("".join(traceback.format_exception(kind, error, place))))
+    sys.stderr.write(without_passwords("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _set_up_logging(debug: bool) -> None:

@@ -74,7 +74,7 @@ def serve(folder: Folder, options: AnnotateServeOptions) -> None:
     require_extra("serve", "the project's pages")
     from moralscope.annotation.projects import lead_link
     from moralscope.server.annotate import serve
-    from moralscope.server.running import Place
+    from moralscope.server.running import ServerAddress
 
     token = lead_link(folder).token if options.lead_link else ""
 
@@ -83,7 +83,7 @@ def serve(folder: Folder, options: AnnotateServeOptions) -> None:
         if token:
             note(f"the lead's link, shown once: {address}/join#{token}")
 
-    serve(folder, Place(options.host, options.port, options.public_url), announce)
+    serve(folder, ServerAddress(options.host, options.port, options.public_url), announce)
 
 
 @app.command("import")

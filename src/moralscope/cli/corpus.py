@@ -22,8 +22,6 @@ from moralscope.cli.output import (
     fetching,
     note,
     out,
-    plain_table,
-    print_warnings,
     progress_bar,
     starting,
 )
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
 _SHOWN = 5
-_SHORT = 100
 
 app = typer.Typer(help="Folders of corpus runs: verify.", no_args_is_help=True)
 
@@ -81,25 +78,25 @@ def verify(
     """
     from moralscope.batch.verify import verify_folder
 
-    found = verify_folder(folder, inputs=options.inputs)
+    check = verify_folder(folder, inputs=options.inputs)
     if options.json:
         from json import dumps
 
         from moralscope.core.records import to_plain
 
-        typer.echo(dumps(to_plain(found), indent=1))
+        typer.echo(dumps(to_plain(check), indent=1))
     else:
-        for problem in found.problems:
+        for problem in check.problems:
             out.print(clean(problem), soft_wrap=True)
-        state = "a finished run" if found.finished else "a run that is not finished"
-        read = f", {found.inputs:,} inputs ({found.hashed_inputs:,} by content)"
+        state = "a finished run" if check.finished else "a run that is not finished"
+        read = f", {check.inputs:,} inputs ({check.hashed_inputs:,} by content)"
         out.print(
-            f"{found.parts:,} parts of {state}, {found.rows:,} rows, {found.failed:,} failed"
+            f"{check.parts:,} parts of {state}, {check.rows:,} rows, {check.failed:,} failed"
             f"{read if options.inputs else ''}: "
-            + (f"{len(found.problems):,} problems" if found.problems else "all as written"),
+            + (f"{len(check.problems):,} problems" if check.problems else "all as written"),
             soft_wrap=True,
         )
-    if found.problems:
+    if check.problems:
         raise typer.Exit(1)
 
 
@@ -117,10 +114,10 @@ def wants_corpus(
     from moralscope.batch.files import is_corpus
     from moralscope.io.tables import is_table
 
-    (given,) = inputs
-    if is_corpus(given) or (not parquet and given.lower().endswith(".parquet")):
+    (name,) = inputs
+    if is_corpus(name) or (not parquet and name.lower().endswith(".parquet")):
         return True
-    return out is not None and (_is_folder(out) or (not Path(out).suffix and is_table(given)))
+    return out is not None and (_is_folder(out) or (not Path(out).suffix and is_table(name)))
 
 
 def _is_folder(out: str) -> bool:
@@ -144,7 +141,6 @@ def run_over_corpus(
     *,
     json: bool,
     report: Path | None,
-    show: Callable[["RunRecord"], None] | None = None,
 ) -> "RunRecord":
     """Run a job over a corpus, or estimate it; print and draw its record."""
     from moralscope.batch.job import open_job, run_job
@@ -156,16 +152,15 @@ def run_over_corpus(
         from moralscope.batch.estimate import estimate_job
 
         with counting("rows counted") as step:
-            found = estimate_job(opened, lambda rows: step(rows, rows))
-        emit(found, json=json, path=None, show=_show_estimate, report=report)
-        return found
-    with _rows_bar() as told:
-        found = run_job(opened, told)
-    old = None if show is None else lambda record: _show(record, show)
-    emit(found, json=json, path=None, show=old, report=report)
+            record = estimate_job(opened, lambda rows: step(rows, rows))
+        emit(record, json=json, path=None, report=report)
+        return record
+    with _rows_bar() as report_rows:
+        record = run_job(opened, report_rows)
+    emit(record, json=json, path=None, report=report)
     if not json:
         note(f"parts: {place.out}")
-    return found
+    return record
 
 
 @contextmanager
@@ -175,7 +170,7 @@ def _rows_bar() -> Iterator[Callable[[Any], None]]:
     with progress_bar(*columns) as bar:
         task = bar.add_task("planning", total=None, pace="")
 
-        def told(now: Any) -> None:
+        def report_rows(now: Any) -> None:
             left = "" if now.seconds_left is None else f", {_duration(now.seconds_left)} left"
             failed = f", {now.failed:,} failed" if now.failed else ""
             pace = f"{now.rate:,.0f} rows/s{left}{failed}" if now.rate else ""
@@ -183,54 +178,9 @@ def _rows_bar() -> Iterator[Callable[[Any], None]]:
                 task, description=now.state, completed=now.rows, total=now.rows_total, pace=pace
             )
 
-        yield told
+        yield report_rows
 
 
 def _duration(seconds: float) -> str:
     """Write a time as h:mm:ss."""
     return str(timedelta(seconds=round(seconds)))
-
-
-def _show_estimate(record: "RunRecord") -> None:
-    """Print what a run would take."""
-    found = record.statistics["estimate"]
-    about = "" if found.exact else "about "
-    pace = f"{1000 * found.seconds_a_row:,.2f} ms a row, {found.start_seconds:,.1f} s to start"
-    time = f"about {_duration(found.seconds)} ({found.rows_a_second:,.0f} rows a second)"
-    rows = {
-        "rows": f"{found.rows:,}",
-        "distinct": f"{about}{found.distinct:,} ({found.distinct_share:.0%})",
-        "cannot be read": found.failed_share and f"about {found.failed_share:.1%} of the rows",
-        "one worker": f"{pace} (timed on {found.drawn} rows)",
-        f"time with {found.workers} worker{'s' * (found.workers > 1)}": time,
-        "to be written": f"about {_size(found.bytes)}",
-        "cost": None if found.cost is None else f"about {found.cost:,.2f}",
-    }
-    table = plain_table("estimate", " ", rows=((name, told) for name, told in rows.items() if told))
-    table.columns[1].justify = "left"
-    out.print(table)
-    print_warnings(record)
-
-
-def _size(count: float) -> str:
-    """Write bytes so that they can be read."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:,.1f} {unit}"
-    return f"{count:,.0f} bytes"
-
-
-def _show(record: "RunRecord", show: Callable[["RunRecord"], None]) -> None:
-    found = record.statistics["corpus"]
-    resumed = f", {found.resumed_parts:,} of them there before" if found.resumed_parts else ""
-    out.print(
-        f"{found.rows:,} rows ({found.distinct:,} distinct) in {found.parts:,} parts{resumed}; "
-        f"{_duration(found.seconds)}, {found.rate:,.0f} rows a second",
-        style="bold",
-    )
-    failed = record.statistics["failed"]
-    if failed["rows"]:
-        reasons = failed["reasons"][:_SHOWN]
-        rows = ((clean(row["reason"][:_SHORT]), f"{row['rows']:,}") for row in reasons)
-        out.print(plain_table("failed rows", "count", rows=rows))
-    show(record)

@@ -32,16 +32,16 @@ class GroupedCommand(TyperCommand):
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return the option that shows the help."""
-        found = super().get_help_option(ctx)
-        if found is not None:
-            found.rich_help_panel, found.metavar = MORE, ""
-        return found
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.rich_help_panel, option.metavar = MORE, ""
+        return option
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
         for param in self.params:
-            if isinstance(param, TyperOption) and (told := _default_in_words(param)):
-                param.help, param.show_default = rf"{param.help} \[default: {told}]", False
+            if isinstance(param, TyperOption) and (words := _default_in_words(param)):
+                param.help, param.show_default = rf"{param.help} \[default: {words}]", False
         super().format_help(ctx, formatter)
 
 
@@ -53,49 +53,49 @@ def takes(command: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(command, include_extras=True)
     hints.pop("return", None)
-    groups = {name: kind for name, kind in hints.items() if _is_options(kind)}
+    groups = {
+        name: kind
+        for name, kind in hints.items()
+        if isinstance(kind, type) and issubclass(kind, Options)
+    }
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name not in groups:
             parameters.append(parameter.replace(annotation=hints[name]))
             continue
-        there = {each.name for each in parameters}
+        known = {parameter.name for parameter in parameters}
         fields = option_fields(groups[name])
-        parameters += [_parameter(field) for field in fields if field.name not in there]
-    parameters.sort(key=_place)
+        parameters += [_parameter(field) for field in fields if field.name not in known]
+    parameters.sort(key=_order)
 
     @wraps(command)
-    def called(**given: Any) -> None:
+    def called(**values: Any) -> None:
         filled = {}
         for name, kind in groups.items():
             fields = option_fields(kind)
-            filled[name] = kind(**{each.name: _value(each, given[each.name]) for each in fields})
-        own = {name: value for name, value in given.items() if name in hints}
+            filled[name] = kind(**{one.name: _value(one, values[one.name]) for one in fields})
+        others = {name: value for name, value in values.items() if name in hints}
         try:
-            command(**filled, **own)
+            command(**filled, **others)
         except KeyboardInterrupt as error:
             if error.args:  # what is kept of the work, which typer would drop
                 raise MoralscopeError(*error.args) from None
             raise
 
     called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+        [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
     )
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
     return called
 
 
-def _is_options(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Options)
-
-
-def _place(parameter: inspect.Parameter) -> tuple[int, bool]:
+def _order(parameter: inspect.Parameter) -> tuple[int, bool]:
     """Arguments first: typer reads them in order. Then group by group, `--file` before others."""
     hint = parameter.annotation
-    given = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    if any(isinstance(each, typer.models.ArgumentInfo) for each in given):
+    notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    if any(isinstance(note, typer.models.ArgumentInfo) for note in notes):
         return -1, False
-    panels = (each.rich_help_panel for each in given if isinstance(each, typer.models.OptionInfo))
+    panels = (note.rich_help_panel for note in notes if isinstance(note, typer.models.OptionInfo))
     return group_place(next(panels, None) or MORE), parameter.name != "file"
 
 
@@ -104,17 +104,21 @@ def _parameter(field: OptionField) -> inspect.Parameter:
     many = get_origin(field.kind) is tuple
     kind: Any = list[get_args(field.kind)[0]] if many else field.kind  # type: ignore[misc]
     required = field.default is dataclasses.MISSING
-    default = ... if required else _listed(field.default)
+    default = ... if required else field.default
+    if isinstance(default, tuple):
+        default = list(default) or None
     metavar = option.metavar or _METAVARS.get(get_args(field.kind)[0] if many else field.kind)
-    told: dict[str, Any] = {"help": _about(field), "metavar": metavar}
+    ranged = option.most is not None and field.kind is not str and field.name != "seed"
+    text = f"{option.help} [{option.range}]" if ranged else option.help
+    about: dict[str, Any] = {"help": text, "metavar": metavar}
     if option.shown:
-        told["show_default"] = option.shown
+        about["show_default"] = option.shown
     if option.argument:
-        info: Any = typer.Argument(**{**told, "metavar": option.metavar or None})
+        info: Any = typer.Argument(**{**about, "metavar": option.metavar or None})
     else:
         # Without "/" typer would add a --no-… to every switch.
         names = [field.flag, *([option.short] if option.short else [])]
-        info = typer.Option(*names, rich_help_panel=option.group, **told)
+        info = typer.Option(*names, rich_help_panel=option.group, **about)
     if field.optional or (many and default is None):
         kind = kind | None
     return inspect.Parameter(
@@ -123,13 +127,6 @@ def _parameter(field: OptionField) -> inspect.Parameter:
         default=inspect.Parameter.empty if required else default,
         annotation=Annotated[kind, info],
     )
-
-
-def _about(field: OptionField) -> str:
-    """Return the help of a field, with its range where it has two ends."""
-    option = field.option
-    told = option.most is not None and field.kind is not str and field.name != "seed"
-    return f"{option.help} [{option.range}]" if told else option.help
 
 
 def _default_in_words(param: Any) -> str:
@@ -144,12 +141,8 @@ def _default_in_words(param: Any) -> str:
     return "" if value is None or value is False else str(value)
 
 
-def _listed(default: Any) -> Any:
-    return (list(default) or None) if isinstance(default, tuple) else default
-
-
-def _value(field: OptionField, given: Any) -> Any:
-    """Return a field's value: typer gives lists, and None for a list that was not given."""
-    if given is None and not field.optional:
+def _value(field: OptionField, value: Any) -> Any:
+    """Return a field's value: typer gives lists, and None for a list that was not value."""
+    if value is None and not field.optional:
         return field.default
-    return tuple(given) if isinstance(given, list) else given
+    return tuple(value) if isinstance(value, list) else value

@@ -136,7 +136,7 @@ Columns = Annotated[
 
 
 def read_given(
-    given: list[str] | None,
+    texts: list[str] | None,
     file: Path | None,
     what: str = "actions",
     other: str = "",
@@ -148,10 +148,10 @@ def read_given(
     """
     from moralscope.io.actions import check_actions, read_actions
 
-    if given and file:
+    if texts and file:
         raise InputError(f"{what} and --file were given", f"give {what} or --file, not both")
-    if given:
-        return check_actions(given)
+    if texts:
+        return check_actions(texts)
     if file is None and sys.stdin.isatty():
         remedy = f"give {what}, --file FILE, or text on stdin{other}"
         raise InputError(f"no {what} were given", remedy)

@@ -98,18 +98,18 @@ def starting(*loading: object, reading: object = None, quiet: bool) -> None:
 
     What is None was not asked for; `quiet` is for JSON.
     """
-    named = ", ".join(str(each) for each in loading if each)
+    named = ", ".join(str(name) for name in loading if name)
     parts = [f"reading {reading}"] if reading else []
     parts += [f"loading {named}"] if named else []
     if parts and not quiet and notes.is_terminal:
         note("; ".join(parts) + " …")
 
 
-def correlation_rows(label: str, found: Any) -> list[tuple[str, str]]:
+def correlation_rows(label: str, correlation: Any) -> list[tuple[str, str]]:
     """Lay out a correlation with its interval, and below it the same within each group."""
-    span = f"({found.low:.2f} … {found.high:.2f}), n = {found.n}"
-    rows = [(label, f"{found.r:.3f}{found.stars} {span}")]
-    for group, inner in found.within.items():
+    span = f"({correlation.low:.2f} … {correlation.high:.2f}), n = {correlation.n}"
+    rows = [(label, f"{correlation.r:.3f}{correlation.stars} {span}")]
+    for group, inner in correlation.within.items():
         rows.append((f"  within {group}", f"{inner.r:+.3f}{inner.stars}, n = {inner.n}"))
     return rows
 
@@ -155,9 +155,9 @@ def score_table(
     ordered = sorted(scores, key=lambda row: -row.score)
     scale = max((abs(row.score) for row in ordered), default=0.0) or 1.0
     hidden = len(ordered) - 2 * _SHOWN
-    for place, row in enumerate(ordered):
-        if hidden > 0 and _SHOWN <= place < len(ordered) - _SHOWN:
-            if place == _SHOWN:
+    for number, row in enumerate(ordered):
+        if hidden > 0 and _SHOWN <= number < len(ordered) - _SHOWN:
+            if number == _SHOWN:
                 table.add_row(f"… {hidden:,} more: --json or --out", "", "", "")
             continue
         table.add_row(
@@ -175,8 +175,8 @@ def plain_table(
 ) -> Table:
     """Return a table without lines: the first column to the left, numbers to the right."""
     table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
-    for place, name in enumerate(titles):
-        left = place == 0 or name.strip() == titles[0]
+    for number, name in enumerate(titles):
+        left = number == 0 or name.strip() == titles[0]
         table.add_column(name.strip(), justify="left" if left else "right")
     for row in rows:
         table.add_row(*row)
@@ -202,9 +202,9 @@ def print_warnings(record: "RunRecord") -> None:
 def print_gate(gate: Any) -> None:
     """Print whether a gate was met, where there is one."""
     if gate is not None:
-        told = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
+        values = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
         verdict = "met" if gate.met else "not met"
-        out.print(clean(f"gate {gate.expression}: {verdict} ({told})"))
+        out.print(clean(f"gate {gate.expression}: {verdict} ({values})"))
 
 
 def progress_bar(*columns: ProgressColumn) -> Progress:

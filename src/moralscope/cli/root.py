@@ -66,11 +66,11 @@ def build_app(words: Sequence[str] = ()) -> typer.Typer:
     rows = [(panel, *row) for panel, some in _PANELS.items() for row in some]
     called = [row for row in rows if row[1] in words[:1]]
     for panel, name, file, taken in called or rows:
-        found = getattr(import_module(f"moralscope.cli.{file}"), taken)
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name, rich_help_panel=panel)
+        command = getattr(import_module(f"moralscope.cli.{file}"), taken)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=panel)
         else:
-            app.command(name, rich_help_panel=panel)(found)
+            app.command(name, rich_help_panel=panel)(command)
     _flow(app)
     return app
 

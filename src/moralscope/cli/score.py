@@ -11,26 +11,16 @@ from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Actions, Columns, Figure, Json, OutputOptions, Report, read_given
 from moralscope.cli.output import (
-    clean,
     counting,
     emit,
     emit_to,
     fetching,
-    out,
-    plain_table,
-    print_warnings,
     starting,
 )
 from moralscope.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from moralscope.core.records import RunRecord
-
-
-_SHOWN = 5  # of the lowest and of the highest
-_SHORT = 100
 
 
 @takes
@@ -81,7 +71,7 @@ def score(
 
         job = ScoreBatch(options, job_columns(columns, options.kind.columns))
         place = BatchPlace.given(inputs, out, batch)
-        run_over_corpus(job, place, batch, json=json, report=report, show=_show_spread)
+        run_over_corpus(job, place, batch, json=json, report=report)
         return
     _refuse({"--calibrate": options.calibrate}, "belongs to a corpus run: add --out DIR")
     record_file = record_place(out)
@@ -121,25 +111,6 @@ def _read(
     if more and file is not None and not actions and file.suffix.lower() in SUFFIXES:
         return read_rows(file, columns, called=names)
     return read_given(actions, file or (None if actions else options.human), columns=names)
-
-
-def _show_spread(record: "RunRecord") -> None:
-    """Print how scores are spread, and the lowest and highest of them."""
-    found = record.statistics
-    scores = found["scores"]
-    if scores.n:
-        spread = found["quantiles"]
-        out.print(
-            f"mean score {scores.mean:+.3f} (sd {scores.sd:.3f}); 90 % lie between "
-            f"{spread['0.05']:+.3f} and {spread['0.95']:+.3f}"
-        )
-        for title in ("lowest", "highest"):
-            table = plain_table(title, "score", "id")
-            for row in found[title][:_SHOWN]:
-                action = clean(row["action"][:_SHORT])
-                table.add_row(action, f"{row['score']:+.3f}", clean(row["id"]))
-            out.print(table)
-    print_warnings(record)
 
 
 @takes

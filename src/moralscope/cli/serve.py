@@ -15,7 +15,7 @@ from moralscope.server.options import GuardOptions, ServeOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from moralscope.server.api import Work
+    from moralscope.server.api import WorkQueue
     from moralscope.server.guard.upstream import Upstream
 
 
@@ -30,18 +30,19 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     """
     require_extra("serve", "the page")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch's threads must not spin beside ours
-    from moralscope.server.api import Bounds, Proxy, Work
+    from moralscope.server.api import Bounds, Proxy, WorkQueue
     from moralscope.server.api import serve as run
     from moralscope.server.guard import Guard
-    from moralscope.server.running import Place
-    from moralscope.server.security import check_place, read_token
+    from moralscope.server.running import ServerAddress
+    from moralscope.server.security import check_address, read_token
     from moralscope.server.service import Service
     from moralscope.server.site import mount_site
 
-    place = Place(options.host, options.port, options.public_url)
+    address = ServerAddress(options.host, options.port, options.public_url)
     token = read_token(options.token_from)
-    check_place(place, token)
-    work = Work(Service(options.keep_minutes), Bounds(queue=options.queue, seconds=options.timeout))
+    check_address(address, token)
+    bounds = Bounds(queue=options.queue, seconds=options.timeout)
+    work = WorkQueue(Service(options.keep_minutes), bounds)
     proxy = Proxy(Guard(work.service, policy), _upstream(work, options))
     writers = ["smollm2"] if policy.action == "revise" else []
     # Whoever sets the guard up without a server behind it means a hook of another tool.
@@ -57,12 +58,12 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
         if proxy.upstream is not None:
             note(f"guarding {options.guard}: give clients the base URL {address}/v1")
 
-    run(work, place, announce, token=token, proxy=proxy, mount=mount_site)
+    run(work, address, announce, token=token, proxy=proxy, mount=mount_site)
     cut = work.metrics.cut_off()
     note(f"answered {work.metrics.answered:,} requests" + (f", cut {cut:,} off" if cut else ""))
 
 
-def _upstream(work: "Work", options: ServeOptions) -> "Upstream | None":
+def _upstream(work: "WorkQueue", options: ServeOptions) -> "Upstream | None":
     from moralscope.server.guard.upstream import Upstream
     from moralscope.server.security import read_token
 
@@ -166,10 +167,10 @@ def _publish(runs: "Sequence[Path]", folder: Path, *, opened: bool) -> None:
     from moralscope.models.store import home_folder
     from moralscope.pages.site import write_site
 
-    given = runs or sorted((home_folder() / "runs").glob("*.json"), reverse=True)
-    twice = len({run.stem for run in given}) < len(given)
-    names = [f"{at}-{run.stem}" if twice else run.stem for at, run in enumerate(given, 1)]
-    records = {name: read_run(run) for name, run in zip(names, given, strict=True)}
+    paths = runs or sorted((home_folder() / "runs").glob("*.json"), reverse=True)
+    twice = len({run.stem for run in paths}) < len(paths)
+    names = [f"{at}-{run.stem}" if twice else run.stem for at, run in enumerate(paths, 1)]
+    records = {name: read_run(run) for name, run in zip(names, paths, strict=True)}
     written = write_site(records, folder)
     note(f"site: {written[-1]} ({len(records):,} reports)")
     if opened:

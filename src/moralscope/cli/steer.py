@@ -1,6 +1,6 @@
 """`moralscope steer`: push a language model one way, and certify what else that moves."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,7 +15,7 @@ from moralscope.steer.options import (
 )
 
 if TYPE_CHECKING:
-    from moralscope.steer.check import CertificateStatistics
+    pass
 
 app = typer.Typer(
     help="Steer a language model with a calibrated vector, and certify what it moved and what "
@@ -63,7 +63,7 @@ def check(options: SteerCheckOptions, output: ReportOutput) -> None:
     with fetching() as progress, counting("checking") as step:
         record = check_vector(None, options, report=step, progress=progress)
     emit_to(output, record)
-    gate = cast("CertificateStatistics", record.statistics).gate
+    gate = record.statistics.gate
     if gate is not None:
         gate.require()
 

@@ -62,21 +62,21 @@ def chain(source: ChainInput, options: ChainOptions, output: ReportOutput) -> No
     from moralscope.pages import read_record
     from moralscope.pages.chain import path_page
     from moralscope.pages.terminal import render
-    from moralscope.stories.chains import load_recipe
+    from moralscope.stories.chains import explain, load_recipe
     from moralscope.stories.chains import run as job
     from moralscope.stories.reading import load_stories
     from moralscope.stories.text_runs import read_beside, set_beside
 
     recipe, show = source.recipe, source.show
     options = replace(options, out=output.out, only=show if output.out is None else None)
-    lines = job.explain_recipe(recipe, options)  # refuses a bad recipe before anything is loaded
+    chosen = load_recipe(recipe)  # refuses a bad recipe before anything is loaded
     if source.explain:
-        typer.echo("\n".join(lines))
+        typer.echo("\n".join(explain(chosen, options.sampling)))
         return
     others = read_beside(source.beside)
     if show is not None and output.out is not None and job.is_finished(output.out):
         record = read_record(read_run(output.out), str(output.out))
-        if record.job != "chain" or record.config.get("recipe") != load_recipe(recipe).name:
+        if record.job != "chain" or record.config.get("recipe") != chosen.name:
             raise InputError(f"{output.out} is no run of {recipe}", "choose another --out")
     else:
         reading = source.stories or "Moral Stories"

@@ -177,9 +177,9 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         return error.problem, "", error.remedy
     if isinstance(error, KeyError):
         return "", f"has no '{error.args[0]}'", ""
-    told = str(error)
-    known_words = told.startswith(("is ", "has ", "holds "))
-    return "", told if known_words else "has another shape than expected", ""
+    text = str(error)
+    known_words = text.startswith(("is ", "has ", "holds "))
+    return "", text if known_words else "has another shape than expected", ""
 
 
 def _nth(index: Any) -> str:

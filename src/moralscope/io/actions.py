@@ -35,13 +35,7 @@ class ActionList:
 
 
 def check_actions(actions: Sequence[str], max_actions: int = MAX_ACTIONS) -> ActionList:
-    """Check actions given by hand or by a program.
-
-    Examples
-    --------
-    >>> check_actions(["kill time"]).actions
-    ['kill time']
-    """
+    """Check actions given by hand or by a program."""
     rows = ((number, action, ()) for number, action in enumerate(actions, 1))
     return _collect(rows, "actions", "number", max_actions)
 

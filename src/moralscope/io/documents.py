@@ -195,13 +195,7 @@ class Document:
 
 
 def shipped_yaml(package: str, name: str) -> Any:
-    """Return what a YAML file below the folder `data` of one of our packages holds.
-
-    Examples
-    --------
-    >>> shipped_yaml("moralscope.rules", "verdicts.yaml")[0].keys() >= {"prompt"}
-    True
-    """
+    """Return what a YAML file below the folder `data` of one of our packages holds."""
     text = (resources.files(package) / "data" / name).read_text("utf-8")
     return Document(text, name, "install moralscope again").yaml_values()
 

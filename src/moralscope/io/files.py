@@ -15,7 +15,6 @@ from moralscope.core.protocols import Encoder
 from moralscope.core.records import ModelRef, RunRecord, to_plain
 
 _MAX_BYTES = 400_000_000  # of a run record
-SHEET_SCHEMA = "moralscope.sheet/1"
 # A spreadsheet runs a cell that begins so as a formula; the full-width forms too.
 _FORMULA = re.compile("^'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 
@@ -62,15 +61,10 @@ def escape_cell(text: str) -> str:
 
     Examples
     --------
-    >>> escape_cell("=1+1"), escape_cell("Jo waits."), restore_cell(escape_cell("'=1+1"))
-    ("'=1+1", 'Jo waits.', "'=1+1")
+    >>> escape_cell("=1+1"), escape_cell("Jo waits.")
+    ("'=1+1", 'Jo waits.')
     """
     return f"'{text}" if _FORMULA.match(text) else text
-
-
-def restore_cell(text: str) -> str:
-    """Undo `escape_cell`."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def model_refs(encoders: Sequence[Encoder]) -> list[ModelRef]:

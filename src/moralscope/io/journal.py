@@ -44,15 +44,7 @@ class JournalHead:
 
 
 class Journal(Sequence[dict[str, Any]]):
-    """Results in the order they were appended, on disk; a sequence of plain mappings.
-
-    Examples
-    --------
-    >>> journal = Journal(None, {"seed": 0})
-    >>> journal.append({"results": [{"id": "1"}, {"id": "2"}]})
-    >>> len(journal), journal[1]["id"]
-    (2, '2')
-    """
+    """Results in the order they were appended, on disk; a sequence of plain mappings."""
 
     def __init__(
         self, path: Path | None, settings: Mapping[str, Any], *, fresh: bool = False

@@ -56,13 +56,7 @@ class Scored:
 
 
 def number(value: Any, where: str) -> float | None:
-    """Return a number, or None for null; refuse everything else.
-
-    Examples
-    --------
-    >>> number(1, "results, row 1"), number(None, "results, row 1")
-    (1.0, None)
-    """
+    """Return a number, or None for null; refuse everything else."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -109,13 +103,7 @@ def label_key(rows: Sequence[Any]) -> str | None:
 
 
 def scored(plain: Plain) -> list[Scored]:
-    """Return the scored things of a record in their order; one without a score is left out.
-
-    Examples
-    --------
-    >>> scored({"results": [{"action": "kill time", "score": 0.1}]})[0].score
-    0.1
-    """
+    """Return the scored things of a record in their order; one without a score is left out."""
     results = rows_of(plain["results"], "'results'")
     key = label_key(results)
     if key is None:

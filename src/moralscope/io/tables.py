@@ -126,12 +126,6 @@ class Table:
         The columns, once the first row was read.
     problems
         What is wrong with which line, as far as `good_rows` was read.
-
-    Examples
-    --------
-    >>> table = Table("item,note\n1\n2,b\n", kind=".csv")
-    >>> list(table.rows(["item"]))
-    [(2, 'has 1 cells, the header 2'), (3, {'item': '2', 'note': 'b'})]
     """
 
     def __init__(
@@ -408,13 +402,7 @@ def parse_pairs(text: str | None, option: str, like: str) -> dict[str, str]:
 def parse_columns(
     text: str | None, known: Sequence[str] = (), *, like: str = "prompt=Q,reply=A"
 ) -> dict[str, str]:
-    """Read `--columns`: our name of a column and the file's; `known` are the names we have.
-
-    Examples
-    --------
-    >>> parse_columns("prompt=Q, reply=bot says", ("prompt", "reply"))
-    {'prompt': 'Q', 'reply': 'bot says'}
-    """
+    """Read `--columns`: our name of a column and the file's; `known` are the names we have."""
     columns = parse_pairs(text, "--columns", like)
     for ours in columns:
         if known and ours not in known:

@@ -187,7 +187,10 @@ def read_adapter(folder: Path, name: str | None = None) -> Adapter:
     if _CARD in files:
         document = read_document(folder / _CARD, "the card", "give the adapter's folder")
         try:
-            card = decode(_AdapterCard, document.json_values())
+            values = document.json_values()
+            if not isinstance(values, dict):  # every field has a default: [] would pass
+                raise InputError("it is no mapping", "restore it")
+            card = decode(_AdapterCard, values)
         except InputError as error:
             problem = f"{folder / _CARD} is not the card of an adapter ({error.problem})"
             raise StoreError(problem, "restore the folder") from error

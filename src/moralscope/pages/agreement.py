@@ -13,7 +13,6 @@ from moralscope.annotation.disagreement import (
     ItemSpread,
     significant,
 )
-from moralscope.annotation.groups import FoundationWeight
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars, error_bars, marks, named_rows
@@ -197,15 +196,20 @@ def _annotators(statistics: AgreementStatistics) -> list[Section]:
     ]
     if statistics.foundations:
         title = "Weight of each foundation by leaning"
-        charts.append(_weights(title, statistics.foundations))
+        names = list(dict.fromkeys(one.foundation for one in statistics.foundations))
+        by_leaning: dict[str, list[float]] = {}
+        for one in statistics.foundations:
+            means = by_leaning.setdefault(one.leaning, [0.0] * len(names))
+            means[names.index(one.foundation)] = one.mean if isfinite(one.mean) else 0.0
+        charts.append(bars(title, by_leaning, names, "mean weight, 1 to 5"))
         shown = [
             *columns("leaning", "foundation"),
             Column("mean weight, 1 to 5", "interval", 2),
             Column("people", "whole"),
         ]
         weights = [
-            [row.leaning, row.foundation, (row.mean, row.low, row.high), row.people]
-            for row in statistics.foundations
+            [one.leaning, one.foundation, (one.mean, one.low, one.high), one.people]
+            for one in statistics.foundations
         ]
         tables.append(Table(title, shown, weights))
     prose = [
@@ -216,16 +220,6 @@ def _annotators(statistics: AgreementStatistics) -> list[Section]:
         Section("Who the annotators are", prose, charts),
         Section("Leanings in figures", [], tables, shown="all"),
     ]
-
-
-def _weights(title: str, rows: Sequence[FoundationWeight]) -> Chart:
-    foundations = list(dict.fromkeys(row.foundation for row in rows))
-    means = {(row.leaning, row.foundation): row.mean for row in rows if isfinite(row.mean)}
-    series = {
-        leaning: [means.get((leaning, name), 0.0) for name in foundations]
-        for leaning in dict.fromkeys(row.leaning for row in rows)
-    }
-    return bars(title, series, foundations, "mean weight, 1 to 5")
 
 
 def _groups(statistics: AgreementStatistics) -> list[Section]:

@@ -62,27 +62,17 @@ def status_page(record: RunRecord) -> Page:
     state = " (paused)" if statistics.paused else ""
     line = (
         f"{statistics.submitted:,} of {statistics.wanted:,} answers, {statistics.complete:,} of "
-        f"{statistics.items:,} items complete, {statistics.open:,} open, {statistics.to_review:,} to review, "
+        f"{statistics.items:,} items complete, {statistics.open:,} open, "
+        f"{statistics.to_review:,} to review, "
         f"{_count(statistics.appeals, 'appeal')} to answer"
     )
-    counts = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
-    table = Table(
-        "People",
-        [*columns("person", "stage"), *columns(*counts, kind="whole")],
-        [
-            [
-                row.person.name,
-                row.person.stage,
-                row.submitted,
-                row.staged,
-                row.skipped,
-                row.rejected,
-                row.failed_checks,
-                row.seconds,
-            ]
-            for row in people
-        ],
-    )
+    titles = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
+    rows = []
+    for row in people:
+        counts = (row.submitted, row.staged, row.skipped, row.rejected, row.failed_checks)
+        rows.append([row.person.name, row.person.stage, *counts, row.seconds])
+    shown = [*columns("person", "stage"), *columns(*titles, kind="whole")]
+    table = Table("People", shown, rows)
     return Page(
         "How far the project is",
         figures=[
@@ -100,25 +90,15 @@ def status_page(record: RunRecord) -> Page:
 
 def decisions_page(record: RunRecord) -> Page:
     """List rejections and blocks, with the appeals against them."""
-    decisions: Sequence[Decision] = record.results
-    table = Table(
-        "Decisions",
-        columns("decision", "kind", "person", "reason", "appeal", "outcome"),
-        [
-            [
-                row.id,
-                row.kind,
-                row.person,
-                row.reason,
-                row.appeal,
-                "appeal waits" if row.waits else row.outcome,
-            ]
-            for row in decisions
-        ],
-    )
-    section = Section("Decisions", [], [table], shown="all")
-    none = Section("Decisions", ["no decisions"], shown="all")
-    return Page("Decisions of leads", sections=[section if decisions else none], main=table)
+    rows = []
+    for row in record.results:
+        outcome = "appeal waits" if row.waits else row.outcome
+        rows.append([row.id, row.kind, row.person, row.reason, row.appeal, outcome])
+    titles = columns("decision", "kind", "person", "reason", "appeal", "outcome")
+    table = Table("Decisions", titles, rows)
+    none = [] if rows else ["no decisions"]
+    section = Section("Decisions", none, [table] if rows else [], shown="all")
+    return Page("Decisions of leads", sections=[section], main=table)
 
 
 def adjudicate_page(record: RunRecord) -> Page:

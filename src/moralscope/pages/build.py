@@ -1,43 +1,29 @@
 """Pages that are still drawn from plain records: each goes when its command gets a typed page."""
 
-from collections.abc import Callable, Mapping
-
 from moralscope.core.records import RunRecord, to_plain
-from moralscope.io.record_view import Plain, label_key, text
+from moralscope.io.record_view import label_key, text
 from moralscope.pages.closing import (
     AUDIT_LIMITS,
     JUDGE_LIMITS,
 )
-from moralscope.pages.compare_page import compare_page, runs_page
-from moralscope.pages.corpus_page import corpus_page
 from moralscope.pages.generic_page import generic_page
-from moralscope.pages.languages_page import languages_page
 from moralscope.pages.page import Page
 from moralscope.pages.score_page import score_page
-
-_PAGES: Mapping[str, Callable[[Plain], Page]] = {
-    "compare": compare_page,
-    "compare languages": languages_page,
-    "compare runs": runs_page,
-}
 
 
 def old_page(record: RunRecord) -> Page:
     """Lay out a record whose command has no typed page yet: to be deleted with the last of them."""
     plain = to_plain(record)
     plain.setdefault("schema", "moralscope.run/1")
-    if isinstance(plain["config"].get("corpus"), Mapping):
-        return corpus_page(plain)
     named = plain["job"] == "score" or label_key(plain["results"])
-    return _PAGES.get(plain["job"], score_page if named else generic_page)(plain)
+    return score_page(plain) if named else generic_page(plain)
 
 
 def old_limits(record: RunRecord) -> tuple[str, ...]:
     """Return what the results of a command without a typed page do not mean."""
     config = record.config
     known = _LIMITS_OF.get(text(config.get("axis"))) or _LIMITS_OF.get(text(config.get("paper")))
-    compared = config.get("job") if record.job == "compare runs" else None
-    return known or _LIMITS.get(text(compared or record.job), ())
+    return known or _LIMITS.get(record.job, ())
 
 
 _LIMITS_OF = {"judge": JUDGE_LIMITS}  # by axis

@@ -35,7 +35,7 @@ Choices = Mapping[tuple[str, str | None], str | None]  # of another run, by stor
 
 def chain_page(record: RunRecord) -> Page:
     """Lay out a run of a chain, with other runs beside it where the record holds them."""
-    statistics: ChainStatistics = record.statistics  # type: ignore[assignment]
+    statistics: ChainStatistics = record.statistics
     rows: Sequence[ChainResult] = record.results
     recipe, kind = str(record.config.get("recipe")), str(record.config.get("kind"))
     others: dict[str, Choices] = {}
@@ -217,7 +217,7 @@ def _tree(branches: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
 
 def metrics_page(record: RunRecord) -> Page:
     """Lay out the figures of each run beside the paper's, and how the runs compare."""
-    statistics: MetricsStatistics = record.statistics  # type: ignore[assignment]
+    statistics: MetricsStatistics = record.statistics
     runs: list[TextScores] = list(record.results)
     scores = [_scores(run) for run in runs]
     shown = {name for run in runs for name in _metric_names(run)}

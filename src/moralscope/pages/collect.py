@@ -21,7 +21,7 @@ _SHOWN = 10  # and the terminal
 
 def collect_page(record: RunRecord) -> Page:
     """Lay out collected exchanges."""
-    statistics: CollectStatistics = record.statistics  # type: ignore[assignment]
+    statistics: CollectStatistics = record.statistics
     results: Sequence[CollectedExchange] = record.results
     bots = list(statistics.forms)
     prompts = Table(

@@ -172,7 +172,7 @@ def table_blocks(table: PaperTable, across: int | None = None) -> list[Block]:
             Column("paper", "number", digits),
             Column("came out"),
         ]
-        listed = [
+        figures: list[list[Any]] = [
             [
                 row.row,
                 row.column,
@@ -183,7 +183,7 @@ def table_blocks(table: PaperTable, across: int | None = None) -> list[Block]:
             ]
             for row in rows
         ]
-        blocks.append(Table(table.name, heads, listed, titled=not blocks))
+        blocks.append(Table(table.name, heads, figures, titled=not blocks))
     if across is None and set(columns).isdisjoint(_UNLIKE):
         several = len(columns) > 1
         points = [

@@ -117,7 +117,7 @@ def _counted(statistics: "LintStatistics | CheckStatistics") -> str:
 
 def lint_page(record: RunRecord) -> Page:
     """Lay out the objections to rulebooks."""
-    statistics: LintStatistics = record.statistics  # type: ignore[assignment]
+    statistics: LintStatistics = record.statistics
     results: Sequence[LintFinding] = record.results
     rows = [[finding.kind, finding.score, finding.message] for finding in results]
     columns = [Column("kind"), Column("alike", "number", 2), Column("objection", wide=80)]
@@ -140,7 +140,7 @@ def _foundations_chart(foundations: Mapping[str, int]) -> Chart:
 
 def check_page(record: RunRecord) -> Page:
     """Lay out rules that collide, overlap, never fire or fire on everything."""
-    statistics: CheckStatistics = record.statistics  # type: ignore[assignment]
+    statistics: CheckStatistics = record.statistics
     results: Sequence[CheckFinding] = record.results
     rows = [
         [
@@ -177,7 +177,7 @@ def check_page(record: RunRecord) -> Page:
 
 def show_page(record: RunRecord) -> Page:
     """List rules by theme."""
-    statistics: ShowStatistics = record.statistics  # type: ignore[assignment]
+    statistics: ShowStatistics = record.statistics
     results: Sequence[ListedRule] = record.results
     shares = ", ".join(f"{name} {count:,}" for name, count in statistics.foundations.items())
     rows = [[rule.theme or "no theme", rule.text, _about(rule)] for rule in results]
@@ -199,7 +199,7 @@ def show_page(record: RunRecord) -> Page:
 
 def stats_page(record: RunRecord) -> Page:
     """Lay out what a file of annotations is made of, beside the paper's figures."""
-    statistics: AnnotationStatistics = record.statistics  # type: ignore[assignment]
+    statistics: AnnotationStatistics = record.statistics
     results: Sequence[Bar] = record.results
     sizes, printed = statistics.counts, statistics.paper
     unit = "situations" if record.config.get("kind") == "social-chem" else "exchanges"

@@ -67,7 +67,7 @@ def score_page(record: RunRecord) -> Page:
         Section("All actions", opening, [table], shown="all"),
         *_map(record, shown, rows),
         *_language(statistics),
-        *_direction(statistics.direction),
+        *direction_sections(statistics.direction),
         *_layers(statistics.layers),
         *_framings(statistics),
         *_people(statistics.human),
@@ -277,7 +277,8 @@ def variance_chart(direction: DirectionFigures) -> Chart | None:
     return bars("Explained variance by component", series, names, "% of variance")
 
 
-def _direction(direction: DirectionFigures | None) -> list[Section]:
+def direction_sections(direction: DirectionFigures | None) -> list[Section]:
+    """Say how strong a direction is, where one was fitted."""
     if direction is None:
         return []
     shares = " ".join(f"{share:.1%}" for share in direction.explained_variance[:5])
@@ -556,5 +557,5 @@ PRESENTATIONS = {
         score_page,
         _types,
         lambda config: JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS,
-    )
+    ),
 }

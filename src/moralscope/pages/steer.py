@@ -8,7 +8,7 @@ from moralscope.pages import Presentation
 from moralscope.pages.charts import error_bars, marks, named_rows, named_scatter
 from moralscope.pages.closing import STEER_LIMITS
 from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, signed
-from moralscope.pages.words import correlation_text, cut, gate_line, plural, text
+from moralscope.pages.words import NOTHING, correlation_text, cut, gate_line, plural, text
 from moralscope.steer.check import CertificateStatistics, MeasureChange, ReplyTriple
 from moralscope.steer.edit import EditStatistics, ScoreChange
 from moralscope.steer.fit import LayerFit
@@ -79,10 +79,11 @@ def check_page(record: RunRecord) -> Page:
         for title, rows in parts.items()
     ]
     key = "* moved (p < 0.05, Holm); † moved otherwise than by a random vector of equal norm"
-    layers = text(config.get("layers"))
-    about = (
-        f"{text(config.get('model'))}, steered in layers {layers} by {text(config.get('method'))}"
-    )
+    layers = config.get("layers") or [NOTHING]
+    band = f"{text(layers[0])}-{text(layers[-1])}" if isinstance(layers, list) else text(layers)
+    model, method = text(config.get("model")), text(config.get("method"))
+    about = f"{model}, steered in layers {band} by {method}"
+    strength = text(config.get("strength"))
     end = (
         f"KL on held-out neutral text {figures.kl:.3f}; largest collateral "
         f"{figures.collateral:.2f} sd ({statistics.largest})"
@@ -106,7 +107,7 @@ def check_page(record: RunRecord) -> Page:
             Section("", [key, end, *gate_line(statistics.gate)], shown="terminal"),
             *_reply_sections(statistics.replies),
         ],
-        headline=f"{about}, strength {text(config.get('strength'))}",
+        headline=f"{model} steered: layers {band}, {method}, strength {strength}",
     )
 
 

@@ -17,7 +17,7 @@ _LISTED = 20  # norms that could not be read
 
 def stats_page(record: RunRecord) -> Page:
     """Lay out counts, lengths, topics, duplicates and frequent norms (Tables 7 and 13)."""
-    statistics: StoriesStatistics = record.statistics  # type: ignore[assignment]
+    statistics: StoriesStatistics = record.statistics
     rows: list[Category] = list(record.results)
     sentences = Table(
         "Sentences",
@@ -30,41 +30,12 @@ def stats_page(record: RunRecord) -> Page:
         [
             [
                 row.name.replace("_", " "),
-                row.present,
-                row.missing,
-                row.tokens,
-                row.paper,
-                row.different,
-                row.repeated,
+                *(row.present, row.missing, row.tokens, row.paper, row.different, row.repeated),
             ]
             for row in rows
         ],
         note=f"A token is {record.config.get('token')}.",
     )
-    sections = [
-        Section("Sentences", ["Beside Table 7 of Emelin et al. 2021."], [sentences], shown="all")
-    ]
-    if statistics.topics:
-        topics = Table(
-            "Topics",
-            [
-                Column("topic", wide=36),
-                Column("stories", "share", 0),
-                Column("nearest of Table 13", wide=36),
-                Column("words in common", "whole"),
-            ],
-            [
-                [
-                    " ".join(topic.words),
-                    topic.share,
-                    f"{topic.nearest}: {' '.join(statistics.paper_topics[topic.nearest])}",
-                    topic.shared,
-                ]
-                for topic in statistics.topics
-            ],
-        )
-        prose = ["Latent Dirichlet allocation over lemmas, without function words and first names."]
-        sections.append(Section("Topics", prose, [topics], shown="all", gap=True))
     twice = statistics.duplicates
     repeats: list[Block] = [
         Facts(
@@ -80,19 +51,22 @@ def stats_page(record: RunRecord) -> Page:
             [[norm.text, norm.stories] for norm in statistics.frequent_norms],
         ),
     ]
-    prose = ["Norms count as one when they have the same content words and the same negation."]
-    sections.append(Section("Duplicates and frequent norms", prose, repeats, shown="all", gap=True))
-    if statistics.official_parts:
-        names = ("train", "dev", "test", "unknown")
-        parts = Table(
-            "Parts",
-            [*columns("kind", "split"), *columns(*names, kind="whole")],
-            [
-                [row.kind, row.split.replace("_", " "), row.train, row.dev, row.test, row.unknown]
-                for row in statistics.official_parts
-            ],
-        )
-        sections.append(Section("Official membership", [], [parts]))
+    beside = ["Beside Table 7 of Emelin et al. 2021."]
+    alike = ["Norms count as one when they have the same content words and the same negation."]
+    parts = Table(
+        "Parts",
+        [*columns("kind", "split"), *columns("train", "dev", "test", "unknown", kind="whole")],
+        [
+            [row.kind, row.split.replace("_", " "), row.train, row.dev, row.test, row.unknown]
+            for row in statistics.official_parts
+        ],
+    )
+    sections = [
+        Section("Sentences", beside, [sentences], shown="all"),
+        *_topics(statistics),
+        Section("Duplicates and frequent norms", alike, repeats, shown="all", gap=True),
+        *([Section("Official membership", [], [parts])] if parts.rows else []),
+    ]
     stories, complete = f"{statistics.stories:,}", f"{statistics.complete:,}"
     return Page(
         "Moral stories: what they are made of",
@@ -103,9 +77,27 @@ def stats_page(record: RunRecord) -> Page:
     )
 
 
+def _topics(statistics: StoriesStatistics) -> list[Section]:
+    if not statistics.topics:
+        return []
+    rows = []
+    for topic in statistics.topics:
+        near = " ".join(statistics.paper_topics.get(topic.nearest, ()))
+        words, nearest = " ".join(topic.words), f"{topic.nearest}: {near}"
+        rows.append([words, topic.share, nearest, topic.shared])
+    titles = [
+        Column("topic", wide=36),
+        Column("stories", "share", 0),
+        Column("nearest of Table 13", wide=36),
+        Column("words in common", "whole"),
+    ]
+    prose = ["Latent Dirichlet allocation over lemmas, without function words and first names."]
+    return [Section("Topics", prose, [Table("Topics", titles, rows)], shown="all", gap=True)]
+
+
 def split_page(record: RunRecord) -> Page:
     """Lay out the splits, their metrics beside Table 1, and the leaks between their parts."""
-    statistics: SplitStatistics = record.statistics  # type: ignore[assignment]
+    statistics: SplitStatistics = record.statistics
     parts = Table(
         "Parts",
         [
@@ -116,7 +108,7 @@ def split_page(record: RunRecord) -> Page:
         ],
         [
             [
-                _named(row) if row.part == "train" else " ",
+                _named(row),
                 row.part,
                 row.stories,
                 row.samples,
@@ -211,7 +203,7 @@ def _metric_charts(statistics: SplitStatistics) -> list[Chart]:
 
 def reverse_page(record: RunRecord) -> Page:
     """Lay out reversals and, for a file of stories, how many norms could be read."""
-    statistics: ReverseStatistics = record.statistics  # type: ignore[assignment]
+    statistics: ReverseStatistics = record.statistics
     rows: list[ReversedNorm] = list(record.results)
     table = Table(
         "Reversals",
@@ -259,7 +251,7 @@ def reverse_page(record: RunRecord) -> Page:
 
 def norms_page(record: RunRecord) -> Page:
     """Lay out what each filter removed, and the norms that are left."""
-    statistics: NormsStatistics = record.statistics  # type: ignore[assignment]
+    statistics: NormsStatistics = record.statistics
     norms: list[SelectedNorm] = list(record.results)
     rows = [["in the file", statistics.rules]]
     rows += [[f"  removed: {name}", count] for name, count in statistics.removed.items()]

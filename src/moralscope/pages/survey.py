@@ -21,7 +21,9 @@ _BIASES = {
     "yes_bias": 'yes bias (prefers "yes")',
     "wording": "wording sensitivity (sd)",
 }
+_ITEMS = ("Dilemmas", "Statements")  # the page's main table
 _MOST = 2_000  # items that a page lists
+_NOTHING = 0.2  # log-odds
 _SHOWN = 10  # replies and rules that the terminal lists
 _UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _SPAN = Column("", "signed interval", 2)
@@ -30,7 +32,7 @@ _SHARE = Column("", "share interval", 0)
 
 def survey_page(record: RunRecord) -> Page:
     """Lay out a survey."""
-    statistics: SurveyStatistics = record.statistics  # type: ignore[assignment]
+    statistics: SurveyStatistics = record.statistics
     models, corpus = statistics.models, statistics.corpus
     scales = {n: model for n, model in models.items() if isinstance(model, QuestionnaireFigures)}
     choices = {n: model for n, model in models.items() if isinstance(model, ModelFigures)}
@@ -74,7 +76,14 @@ def survey_page(record: RunRecord) -> Page:
         sections += run_sections(corpus, statistics.failed)
         headline = corpus_headline(corpus)
     title = f"{', '.join(models)}: {count:,} {noun}"
-    return Page(title, summary, tiles, sections, headline=headline)
+    items = [
+        block
+        for section in sections
+        for block in section.blocks
+        if isinstance(block, Table) and block.title in _ITEMS
+    ]
+    main = items[0] if items else None
+    return Page(title, summary, tiles, sections, headline=headline, main=main)
 
 
 def _figures_table(models: Mapping[str, Any], rows: Mapping[str, Sequence[str]]) -> Table:
@@ -133,22 +142,28 @@ def _dilemma_sections(
 def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
     traces, words, places = [], [], []
     names: list[str] = []
+    extents: list[float] = []
     height = len(models) * len(_BIASES)
     for (name, model), (colour, symbol) in zip(models.items(), GROUPS * 4, strict=False):
-        points, spans = [], []
+        points: list[tuple[float, float]] = []
+        spans: list[tuple[float, float, float]] = []
         for key, title in _BIASES.items():
             bias = model.biases.get(key) or _UNKNOWN
             names.append(f"{title} · {name}" if len(models) > 1 else title)
             places.append(height)
             if not math.isnan(bias.value):
                 points.append((bias.value, float(height)))
-                ends = (bias.value if math.isnan(end) else end for end in (bias.low, bias.high))
-                spans.append((bias.value, *ends))
+                low, high = (bias.value if math.isnan(e) else e for e in (bias.low, bias.high))
+                spans.append((bias.value, low, high))
+                extents += [abs(low), abs(high)]
                 words.append(f"{name}, {title}: {bias.value:+.2f}")
             height -= 1
         traces.append(marks(name, points, colour, symbol, 9, error_x=error_bars(spans, colour)))
+    axis: dict[str, Any] = {"title": "log-odds", "zero": True}
+    if max(extents, default=0.0) < _NOTHING:  # what is nothing should look like nothing
+        axis["range"] = [-_NOTHING, _NOTHING]
     layout = {
-        "xaxis": {"title": "log-odds", "zero": True},
+        "xaxis": axis,
         "yaxis": named_rows(names, places, 0.3),
         "fixed": True,
     }
@@ -157,18 +172,25 @@ def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
 
 def _items_table(results: Sequence[ItemFigures]) -> Table:
     columns = [
-        *(Column("model"), Column("situation"), Column("likeliest action")),
-        *(Column(title, "number", 2) for title in ("likelihood", "entropy", "forms agree")),
+        *(Column("situation"), Column("model"), Column("likeliest action")),
+        *(Column("likelihood", "share", 0), Column("right")),
+        *(Column(title, "number", 2) for title in ("entropy", "forms agree")),
         *(Column("order bias", "signed", 2), Column("turns", "number", 2)),
         Column("mass", "number", 2),
     ]
     rows = []
     for row in results[:_MOST]:
-        likeliest, action = max(zip(row.likelihoods, row.actions, strict=False), default=(None, ""))
-        chosen = [row.model, cut(row.situation, 110), cut(action, 90)]
-        figures = [likeliest, row.entropy, row.consistency, row.order_bias]
-        rows.append([*chosen, *figures, row.flips, row.mass])
-    return Table("Dilemmas", columns, rows, note=more_note(len(results) - _MOST))
+        chances = list(zip(row.likelihoods, row.low, row.high, strict=False))
+        best, action = max(zip(row.likelihoods, row.actions, strict=False), default=(None, ""))
+        figures = [row.entropy, row.consistency, row.order_bias, row.flips, row.mass]
+        every = [
+            f"{action}: {_SHARE.write(span)}"
+            for action, span in zip(row.actions, chances, strict=False)
+        ]
+        first = [cut(row.situation, 110), row.model, cut(action, 90), best, row.right]
+        rows.append([*first, *figures, "; ".join(every)])
+    note = more_note(len(results) - _MOST)
+    return Table("Dilemmas", columns, rows, details=("likelihood of every action",), note=note)
 
 
 def _differences_table(differences: Sequence[ModelDifference]) -> Table:
@@ -258,12 +280,12 @@ def _statement_sections(
     if results:
         titles = ("agreement", "low", "high", "as it stands", "negated")
         columns = [
-            *(Column("model"), Column("statement"), Column("subscale")),
+            *(Column("statement"), Column("model"), Column("subscale")),
             *(Column(title, "number", 2) for title in titles),
         ]
         cells = [
             [
-                *(row.model, cut(row.statement, 140), row.subscale),
+                *(cut(row.statement, 140), row.model, row.subscale),
                 *(row.agreement, row.low, row.high, row.forward, row.negated),
             ]
             for row in results[:_MOST]

@@ -17,7 +17,7 @@ _LIMITS = (
 
 def training_page(record: RunRecord) -> Page:
     """Lay out what a training run found."""
-    statistics: TrainingStatistics = record.statistics  # type: ignore[assignment]
+    statistics: TrainingStatistics = record.statistics
     figures, history = statistics.figures, statistics.history
     groups = [name for name in figures["dev"] if name not in _NOT_GROUPS]
     rows = [[group, *(figures[part].get(group) for part in figures)] for group in groups]
@@ -60,7 +60,7 @@ def training_page(record: RunRecord) -> Page:
 
 def filters_page(record: RunRecord) -> Page:
     """Lay out how well the filters of `collect` do on the test part (Table 4 of the paper)."""
-    statistics: TrainingStatistics = record.statistics  # type: ignore[assignment]
+    statistics: TrainingStatistics = record.statistics
     results: Sequence[FilterResult] = record.results
     titles = [
         *(Column("task"), Column("chatbot", wide=24)),

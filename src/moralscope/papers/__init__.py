@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from moralscope.core.records import Interval
-from moralscope.stats.correlation import Correlation
-from moralscope.stats.summary import reproduced
+
+if TYPE_CHECKING:
+    from moralscope.stats.correlation import Correlation
 
 UNSIGNED = ("sd", "t", "p", "cosine", "n")  # columns whose sign says nothing
 
@@ -38,7 +40,7 @@ ShowTable = Callable[[PaperTable], None]
 def paper_row(
     row: str,
     column: str,
-    ours: Interval | Correlation | float | None,
+    ours: "Interval | Correlation | float | None",
     paper: float | None,
     scale: float = 1.0,
 ) -> PaperRow:
@@ -53,12 +55,12 @@ def paper_row(
         return PaperRow(row, column, None, None, None, paper)
     if isinstance(ours, int | float):
         return PaperRow(row, column, ours if scale == 1 else ours * scale, None, None, paper)
-    value = ours.r if isinstance(ours, Correlation) else ours.value
+    value = ours.value if isinstance(ours, Interval) else ours.r
     return PaperRow(row, column, value * scale, ours.low * scale, ours.high * scale, paper)
 
 
 def correlation_rows(
-    row: str, column: str, ours: Correlation | None, paper: float | None
+    row: str, column: str, ours: "Correlation | None", paper: float | None
 ) -> list[PaperRow]:
     """Return a pooled r and, below it, the r within each group: no pooled r goes out alone."""
     within = ours.within if ours else {}
@@ -92,6 +94,8 @@ def with_outcomes(
     >>> [(row.reproduced, row.why) for row in table.rows]
     [('outside the interval', 'another encoder'), ('not measured', 'no vectors')]
     """
+    from moralscope.stats.summary import reproduced  # brings numpy, which --help does without
+
     digits: dict[str, int] = {}  # behind the point, in each column of the paper
     for row in table.rows:
         printed = "" if row.paper is None else str(row.paper).partition(".")[2].rstrip("0")

@@ -130,10 +130,12 @@ def reproduce_choice(
     results = []
     for model in models:
         results.append(_reproduce(model, paper, words.weat if words else {}, seed))
-        for table in choice_tables(results[-1]) if show else ():
+        if show:
+            for table in choice_tables(results[-1]):
+                show(table)
+    if show and words:
+        for table in words_tables(words):
             show(table)
-    for table in words_tables(words) if words and show else ():
-        show(table)
     return RunRecord(
         "reproduce",
         seed=seed,
@@ -235,15 +237,7 @@ def _word_row(label: str, score: ActionScore, *printed: float | None) -> WordRow
 
 
 def choice_tables(result: ChoiceReproduction) -> list[PaperTable]:
-    """Return the first paper's figures beside one encoder's.
-
-    Examples
-    --------
-    >>> tables = choice_tables(reproduce_choice(["scripted"]).results[0])
-    >>> row = tables[0].rows[0]
-    >>> row.row, row.column, row.paper, row.why
-    ('dos, sum of biases', 'mean', -0.007, "other weights: scripted, the paper's USE")
-    """
+    """Return the first paper's figures beside one encoder's."""
     paper = load_paper()
     figures = []
     for name, ours, printed in (

@@ -16,7 +16,7 @@ from moralscope.axes.choice import ChoiceMachine
 from moralscope.axes.direction.axis import build_direction, describe_direction, direction_warnings
 from moralscope.axes.direction.paper import PaperBias, PaperFigure, PaperProjection, load_paper
 from moralscope.axes.options import AxisOptions
-from moralscope.axes.records import DirectionFigures
+from moralscope.axes.records import ActionMap, DirectionFigures
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import chosen_options, plain_options
@@ -176,8 +176,9 @@ def reproduce_direction(
     results, warnings = [], [NOT_ADVICE, _CIRCULAR, *problems]
     for model in models:
         results.append(_reproduce(model, weat, seed, warnings))
-        for table in direction_tables(results[-1]) if show else ():
-            show(table)
+        if show:
+            for table in direction_tables(results[-1]):
+                show(table)
     paper = load_paper()
     return RunRecord(
         "reproduce",
@@ -288,6 +289,7 @@ def _bias_table(
 
 
 def _projections(run: AxisRun, raw_scale: float) -> list[ProjectionRow]:
+    action_map: ActionMap = run.statistics["map"]
     printed = {
         name: {**table.atomic, **table.contextual} for name, table in load_paper().table9.items()
     }
@@ -302,7 +304,7 @@ def _projections(run: AxisRun, raw_scale: float) -> list[ProjectionRow]:
             bert=printed["bert"].get(score.action),
             use=printed["use"].get(score.action),
         )
-        for score, (_, y) in zip(run.results, run.statistics["map"]["points"], strict=True)
+        for score, (_, y) in zip(run.results, action_map.points, strict=True)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import chosen_options, plain_options
@@ -10,7 +10,7 @@ from moralscope.core.records import RunRecord, Statistics
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress
 from moralscope.papers import PaperTable, ShowTable
-from moralscope.papers.choice import ChoiceStatistics, choice_tables, reproduce_choice
+from moralscope.papers.choice import choice_tables, reproduce_choice
 from moralscope.papers.direction import direction_tables, reproduce_direction
 from moralscope.papers.integrity import prepare_sources, reproduce_integrity
 from moralscope.papers.options import NONE, AllOptions, IntegrityOptions, StoriesOptions
@@ -94,22 +94,14 @@ def tables_of(record: RunRecord) -> list[PaperTable]:
     if paper == "direction":
         return [table for result in record.results for table in direction_tables(result)]
     if paper == "choice":
-        words = cast("ChoiceStatistics", record.statistics).words
+        words = record.statistics.words
         tables = [table for result in record.results for table in choice_tables(result)]
         return [*tables, *(words_tables(words) if words else ())]
     return list(record.results)
 
 
 def tally(tables: Sequence[PaperTable]) -> PaperTally:
-    """Count what came out again.
-
-    Examples
-    --------
-    >>> from moralscope.papers import PaperRow
-    >>> rows = [PaperRow("a", "b", 1.0, None, None, 1.0, reproduced="equal")]
-    >>> tally([PaperTable("Table 1", rows)])
-    PaperTally(printed=1, came_out=1, other=0, not_measured=0)
-    """
+    """Count what came out again."""
     outcomes = [row.reproduced for table in tables for row in table.rows if row.reproduced]
     came_out = sum(outcome in _CAME_OUT for outcome in outcomes)
     missing = outcomes.count("not measured")

@@ -122,14 +122,7 @@ def prepare_sources(names: IntegrityOptions, progress: Progress | None = None) -
 
 
 def predictions(experts: ExpertSet) -> dict[str, dict[str, Predict]]:
-    """Return what experts predict of annotations, as a row of Table 3.
-
-    Examples
-    --------
-    >>> ours = predictions(prepare_attributes("scripted"))["scripted"]
-    >>> sorted(ours)
-    ['alignment', 'consensus', 'foundations', 'severity']
-    """
+    """Return what experts predict of annotations, as a row of Table 3."""
 
     def of(name: str) -> Predict:
         def predict(rows: Sequence[Annotation]) -> list[Any]:
@@ -190,8 +183,9 @@ def reproduce_integrity(
         tables.append(PaperTable(_TITLES[name], rows))
     missing = _MISSING[sources.file is not None]
     results = [with_outcomes(table, other=_OTHER, missing=missing) for table in (*tables, *extra)]
-    for table in results if show else ():
-        show(table)
+    if show:
+        for table in results:
+            show(table)
     return RunRecord(
         "reproduce",
         seed=seed,
@@ -365,17 +359,6 @@ def shift_table(
         Rules by the name of their generator.
     seed
         Of the intervals.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> train = [Annotation(Exchange("a", "b"), "Be kind.", chatbot=bot) for bot in ("X", "Y")]
-    >>> chatbots = {("c", "d"): "X", ("e", "f"): "Y"}
-    >>> first = lambda rows, pairs: {"first": [rows[0].rule] * len(pairs)}
-    >>> wanted = {pair: ["Be kind."] for pair in chatbots}
-    >>> table = shift_table(train, wanted, chatbots, first, {}, 0)
-    >>> [(row.row, row.column, round(row.ours)) for row in table.rows][0]
-    ('first, X', 'X', 100)
     """
     tested = sorted(set(chatbots.values()) - {""})
     if len(tested) < 2:

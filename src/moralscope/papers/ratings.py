@@ -75,15 +75,7 @@ def read_ratings(path: Path) -> list[RuleRating]:
 def people_columns(
     ratings: Sequence[RuleRating], writers: Mapping[Judged, Sequence[str]], *, seed: int = 0
 ) -> dict[str, dict[str, SampleInterval]]:
-    """Return the three columns of each system; a rule's figure is the mean over who judged it.
-
-    Examples
-    --------
-    >>> rated = [RuleRating(("a", "b", "Be kind."), (1, 4, value)) for value in (2, 4)]
-    >>> columns = people_columns(rated, {("a", "b", "Be kind."): ["T-5, beam"]})
-    >>> {name: cell.value for name, cell in columns["T-5, beam"].items()}
-    {'Well-Formed': 1.0, 'Fluent': 4.0, 'Relevant': 3.0}
-    """
+    """Return the three columns of each system; a rule's figure is the mean over who judged it."""
     by_rule: dict[Judged, list[RuleRating]] = {}
     for rating in ratings:
         by_rule.setdefault(rating.judged, []).append(rating)
@@ -106,16 +98,6 @@ def interesting(annotations: Sequence[Annotation]) -> SampleInterval:
 
     Their reply agrees or disagrees with at least one rule whose breach has a severity of 3 or
     more. Exchanges without a rule that has both judgments are left out.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> rows = [
-    ...     Annotation(Exchange("a", "b"), "Be kind.", "agree", 3.0),
-    ...     Annotation(Exchange("c", "d"), "Be neat.", "agree", 2.0),
-    ... ]
-    >>> interesting(rows).value
-    0.5
     """
     strong: dict[tuple[str, str], bool] = {}
     for row in annotations:

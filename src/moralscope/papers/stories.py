@@ -170,7 +170,7 @@ def _data_tables(
         return tables
     split = stories_split(file, encoder=encoder, seed=seed)
     warnings += split.warnings
-    parts: tuple[SplitPart, ...] = split.statistics["parts"]
+    parts: tuple[SplitPart, ...] = split.statistics.parts
     rows = [
         PaperRow(f"{part.split}, {part.kind}: {whose}", part.part, mean, None, None, part.paper)
         for part in parts

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import cast
 from unicodedata import normalize
 
 from moralscope.core.decode import decode
@@ -90,14 +89,14 @@ def reproduce_words(
     try:
         for model in models:
             record = extract(model, progress=progress, seed=seed)
-            statistics = cast("ExtractStatistics", record.statistics)
+            statistics = record.statistics
             extractions.append(Extraction(model.name, statistics, record.results))
     except MoralscopeError as error:
         problems.append(_left_out("the extraction", error))
     validation = None
     try:
         record = validate(valence=data_file(_AFINN), seed=seed)
-        validation = cast("ValenceStatistics", record.statistics)
+        validation = record.statistics
     except MissingExtra as error:
         problems.append(_left_out("the AFINN validation", error))
     return (

@@ -20,7 +20,7 @@ from moralscope.rules.audit_statistics import (
     compare_audits,
 )
 from moralscope.rules.auditor import Auditor
-from moralscope.rules.exchanges import ExchangeFile, blocks
+from moralscope.rules.exchanges import ExchangeFile, blocks, read_exchanges
 from moralscope.rules.false_alarms import set_by, set_limit
 from moralscope.rules.load_auditor import (
     AuditModels,
@@ -28,6 +28,7 @@ from moralscope.rules.load_auditor import (
     given_limits,
     load_auditor,
 )
+from moralscope.rules.options import ExchangeInput
 from moralscope.rules.records import AuditedReply, Exchange, first_notes
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.thresholds import GivenLimits, write_limits
@@ -86,21 +87,22 @@ def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None
 
 
 def audit(
-    exchanges: Exchanges,
+    exchanges: Exchanges | None = None,
     options: AuditOptions | None = None,
     *,
     models: AuditModels | None = None,
     against: Exchanges | None = None,
     report: Report | None = None,
     tell: Callable[[AuditedReply], None] | None = None,
-    **fields: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Audit replies and return a run record with one result a reply, in order.
 
     Parameters
     ----------
     exchanges
-        Exchanges, or a file of them (`rules.exchanges.open_exchanges`), read in blocks.
+        Exchanges, or a file of them (`rules.exchanges.open_exchanges`), read in blocks. Without
+        them `prompt` and `reply`, or `file` (and `columns`), say as keywords what is audited.
     options
         `AuditOptions`, or its fields as keywords.
     models
@@ -114,11 +116,17 @@ def audit(
 
     Examples
     --------
-    >>> record = audit([Exchange("Hi!", "Hello you.", "a")], experts="scripted")
-    >>> [(row.id, row.reply, row.revised_reply) for row in record.results]
-    [('a', 'Hello you.', None)]
+    >>> record = audit(prompt="Hi!", reply="Hello you.", experts="scripted")
+    >>> [(row.reply, row.revised_reply) for row in record.results]
+    [('Hello you.', None)]
     """
-    chosen = chosen_options(AuditOptions, options, fields)
+    if exchanges is None:
+        names = ("file", "prompt", "reply", "columns")
+        source = {name: keywords.pop(name) for name in names if name in keywords}
+        if "file" in source:
+            source["file"] = Path(source["file"])
+        exchanges = read_exchanges(ExchangeInput(**source))
+    chosen = chosen_options(AuditOptions, options, keywords)
     gate = check_options(chosen, paired=against is not None)
     if not len(exchanges):
         raise InputError("there are no replies to audit", "give at least one")

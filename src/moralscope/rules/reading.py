@@ -113,16 +113,6 @@ def read_annotations(
         Our name → the file's, where its columns have other names: `{"prompt": "question"}`.
     malformed
         Every malformed line is found and named by number; then stop raises, skip goes on.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path, row = Path(folder, "MIC.csv"), "Steal?,Yes.,Do not steal.,care|fairness,0"
-    ...     _ = path.write_text(f"Q,A,rot,moral,A_agrees{chr(10)}{row}")
-    ...     found = read_annotations(path)
-    >>> found.annotations[0].alignment, found.annotations[0].foundations, found.absent[:2]
-    ('disagree', ('care', 'fairness'), ('consensus', 'severity'))
     """
     path = path.expanduser() if path is not None else data_file(MIC_FILE)
     if path is None:
@@ -293,13 +283,6 @@ def split_annotations(
         What must not stand in two parts: an exchange, or more strictly a prompt.
     official
         Use the file's own parts where it names a dev or a test part.
-
-    Examples
-    --------
-    >>> rows = [Annotation(Exchange(f"q{n // 2}", "a"), f"rule {n}") for n in range(20)]
-    >>> parts = split_annotations(rows).parts
-    >>> Counter(parts)["test"], parts[::2] == parts[1::2]
-    (2, True)
     """
     if unit not in UNITS:
         raise InputError(f"a split has no unit '{unit}'", f"say {' or '.join(UNITS)}")

@@ -74,15 +74,6 @@ class Retriever:
     product with the rule's text and with the behaviour that it judges, m that with its examples,
     and e the product with the nearest of them, where all read as one text count as one more. Rules
     are embedded once, through the encoder's cache.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> rules = [RuleOfThumb("It's wrong to steal bikes."), RuleOfThumb("You should tip waiters.")]
-    >>> finder = Retriever(rules, load_encoder("scripted"))
-    >>> [[(rule, score)]] = finder.find([Exchange("A bike?", "I love to steal bikes")], 1)
-    >>> rule.text
-    "It's wrong to steal bikes."
     """
 
     def __init__(self, rules: Sequence[RuleOfThumb], encoder: Encoder) -> None:

@@ -110,19 +110,6 @@ class RuleWriter:
     ----------
     judge
         Leaves out rules that endorse bad replies, and ranks the others; None does neither.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> from moralscope.models.language.scripted import ScriptedGenerator
-    >>> asked = Exchange("Any plans?", "I will take his bike.")
-    >>> script = {rule_prompt(asked): ["It's wrong to steal a bike.", "Say agree."]}
-    >>> writer = RuleWriter(ScriptedGenerator(script), load_encoder("scripted"))
-    >>> (found,) = writer.write([asked])
-    >>> [(rule.text, rule.source) for rule, _ in found.rules]
-    [("It's wrong to steal a bike.", 'generated')]
-    >>> found.left_out[0].text
-    'Say agree.'
     """
 
     def __init__(

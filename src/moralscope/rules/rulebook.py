@@ -116,17 +116,7 @@ def shipped_rulebook() -> Rulebook:
 
 
 def parse_rulebook(text: str, source: str) -> Rulebook:
-    r"""Parse and validate a rulebook; an `InputError` names the line that is wrong.
-
-    Examples
-    --------
-    >>> book = parse_rulebook("rules:\n- text: It's rude to stare at people.\n", "ours.yaml")
-    >>> book.name, book.rules[0].severity
-    ('ours', None)
-    >>> parse_rulebook("text,severity\nIt's rude to stare.,9\n", "ours.csv")
-    Traceback (most recent call last):
-    moralscope.core.errors.InputError: rulebook ours.csv line 2: has the severity 9...
-    """
+    """Parse and validate a rulebook; an `InputError` names the line that is wrong."""
     name, rows = _rows(text, source)
     if not rows:
         raise InputError(f"rulebook {source} holds no rules", _REMEDY)
@@ -158,15 +148,7 @@ def parse_rulebook(text: str, source: str) -> Rulebook:
 
 
 def layer_rulebooks(books: Sequence[Rulebook], name: str = "") -> Rulebook:
-    r"""Lay rulebooks over each other: a later rule takes the place of one with its id or its text.
-
-    Examples
-    --------
-    >>> ours = parse_rulebook("text,severity\nIt's rude to stare.,1\n", "a.csv")
-    >>> theirs = parse_rulebook("text,severity\nIt is rude to stare!,3\n", "b.csv")
-    >>> [rule.severity for rule in layer_rulebooks([ours, theirs]).rules]
-    [3.0]
-    """
+    """Lay rulebooks over each other: a later rule replaces one with its id or its text."""
     slots: list[RuleOfThumb | None] = []
     index: dict[str, int] = {}  # of the slot that a key's rule is in
     for rule in (rule for book in books for rule in book.rules):

@@ -70,6 +70,10 @@ class MeanScores(Statistics):
     after: float
 
 
+_NO_MEANS = MeanScores(math.nan, math.nan)
+_UNKNOWN = MeanOf(math.nan, math.nan, math.nan, math.nan, 0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlaggedChange(Statistics):
     """Shares of flagged replies; what needs pairs is left out where only sums are known."""
@@ -99,9 +103,10 @@ class RunChanges(Statistics):
     Where only sums are compared, what needs pairs of items is left out.
     """
 
-    items: int  # type: ignore[assignment]  # in both runs
-    mean: MeanScores
-    change: MeanOf  # of the mean score, after less before
+    items: int = 0  # type: ignore[assignment]  # in both runs
+    mean: MeanScores = _NO_MEANS
+    change: MeanOf = _UNKNOWN
+    """of the mean score, after less before"""
     mean_shift: float | None = absent()  # mean size of the changes
     max_drop: float | None = absent()
     max_rise: float | None = absent()

@@ -17,7 +17,8 @@ from typing import Any
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import to_plain
 from moralscope.io.files import csv_bytes, escape_cell, read_run, write_whole
-from moralscope.io.record_view import check_plain, text
+from moralscope.io.record_view import text
+from moralscope.io.run_records import check_record
 from moralscope.models.store import home_folder
 from moralscope.rules.reading import MIC_COLUMNS
 from moralscope.runs.titles import MAX_TITLE, SHOWN, PageNotes, notes_of, title_of
@@ -71,7 +72,7 @@ class Runs:
 
     def save(self, record: Any, notes: PageNotes | None = None) -> RunLine:
         """Keep a record in its plain form; what is no run record is refused."""
-        check_plain(record)
+        check_record(record)
         if len(self._files()) >= MOST_RUNS:
             raise InputError(f"{MOST_RUNS} runs are kept already", "delete some on the page 'Runs'")
         try:
@@ -101,7 +102,7 @@ class Runs:
         except InputError as error:
             problem = error.problem.replace(str(path), "the kept run")
             raise InputError(problem, "delete it and run the job again") from None
-        check_plain(plain, "the kept run")
+        check_record(plain, "the kept run")
         return dict(plain)
 
     def rename(self, name: str, title: str) -> RunLine:
@@ -163,7 +164,7 @@ class Runs:
         key = (path.name, file.st_mtime_ns)
         if key not in self._lines:
             raw = read_run(path)
-            plain = check_plain(raw, path.name)
+            plain = check_record(raw, path.name)
             used = (text(plain["config"][name]) for name in SHOWN if plain["config"].get(name))
             self._lines[key] = RunLine(
                 id=path.stem,

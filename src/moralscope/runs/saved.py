@@ -14,7 +14,8 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import ActionScore, ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.io.files import read_run
-from moralscope.io.record_view import check_plain, text
+from moralscope.io.record_view import text
+from moralscope.io.run_records import check_record
 from moralscope.rules.records import FOUNDATIONS, AuditedReply
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import worst_broken
@@ -96,12 +97,8 @@ def open_run(path: Path) -> SavedRun:
             problem = f"the run in {folder} is not finished"
             raise InputError(problem, "finish it first: its command with --resume")
         raise InputError(f"{folder} holds no run", "give a folder that was made with --out DIR")
-    raw = read_run(source)
-    results = raw.get("results") if isinstance(raw, Mapping) else None
-    if isinstance(results, list):  # decoded below; texts stay whole, since items are found by them
-        raw = {**raw, "results": []}
-    plain = check_plain(raw, str(source))
-    job, where = plain["job"], f"{source}: results"
+    plain = check_record(read_run(source), str(source), cut=False)
+    job, results, where = plain["job"], plain["results"], f"{source}: results"
     if job == SCORE:
         items = [_action_item(row) for row in decode(list[ActionScore], results, where)]
     elif job == AUDIT:

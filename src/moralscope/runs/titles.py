@@ -11,7 +11,8 @@ from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.io.record_view import Plain, check_plain, text
+from moralscope.io.record_view import Plain, text
+from moralscope.io.run_records import check_record
 
 MAX_TITLE = 160
 SHOWN = ("axis", "encoder", "encoders", "recipe", "generator", "rulebook", "experts")
@@ -67,7 +68,7 @@ def title_of(record: Any) -> str:
     ...     "page": {"title": "before the release"}})
     'before the release'
     """
-    plain = check_plain(record)
+    plain = check_record(record)
     notes = notes_of(plain)
     return notes.title[:MAX_TITLE] or run_title(plain, notes.source[:MAX_TITLE])
 

@@ -23,7 +23,7 @@ import moralscope.pages
 from moralscope.core.errors import MoralscopeError
 from moralscope.server.errors import BodyLimit, documented, install
 from moralscope.server.limits import BodyTime, HostNames, RequestLimits, TokenFirst
-from moralscope.server.running import Place
+from moralscope.server.running import ServerAddress
 from moralscope.server.security import SecurityHeaders
 from moralscope.version import __version__
 
@@ -35,18 +35,12 @@ _THREADS = 8
 
 def make_app(
     title: str,
-    place: Place,
+    address: ServerAddress,
     routers: Iterable[APIRouter],
     statuses: dict[type[MoralscopeError], int] | None = None,
     limits: RequestLimits | None = None,
 ) -> FastAPI:
-    """Return an application; `statuses` says which of our errors is which HTTP status.
-
-    Examples
-    --------
-    >>> make_app("trial", Place(), []).title
-    'trial'
-    """
+    """Return an application; `statuses` says which of our errors is which HTTP status."""
     app = FastAPI(
         title=title,
         version=__version__,
@@ -72,10 +66,10 @@ def make_app(
     app.add_middleware(BodyTime, seconds=limits.seconds)
     if limits.token is not None:
         app.add_middleware(TokenFirst)
-    app.add_middleware(HostNames, names=place.names)
+    app.add_middleware(HostNames, names=address.names)
     app.add_middleware(
         SecurityHeaders,
-        https=place.is_https,
+        https=address.is_https,
         is_static=lambda path: path.startswith(("/static/", "/assets/")),
     )
     return app
@@ -90,16 +84,16 @@ async def _few_threads(app: FastAPI) -> AsyncIterator[None]:
 
 @cache
 def _templates() -> jinja2.Environment:
-    found = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["when"] = when
-    found.filters["duration"] = duration
-    return found
+    environment.filters["when"] = when
+    environment.filters["duration"] = duration
+    return environment
 
 
 def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -108,13 +102,7 @@ def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
 
 
 def when(seconds: float | None) -> str:
-    """Write a time as people read it, in UTC.
-
-    Examples
-    --------
-    >>> when(0), when(None)
-    ('1970-01-01 00:00', 'never')
-    """
+    """Write a time as people read it, in UTC."""
     if seconds is None:
         return "never"
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

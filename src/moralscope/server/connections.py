@@ -48,7 +48,7 @@ class HalfOpen:
         """Count a connection; return one that has to go for it."""
         goes = None
         if self._counts[address] >= self._limits.per_address:
-            goes = next(each for each, own in self._waiting.items() if own == address)
+            goes = next(waiting for waiting, theirs in self._waiting.items() if theirs == address)
         elif len(self._waiting) >= self._limits.in_all:
             goes = next(iter(self._waiting))
         self.discard(goes)

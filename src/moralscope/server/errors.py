@@ -82,13 +82,7 @@ def problem(
     wait: float = 0,
     error_id: str = "",
 ) -> JSONResponse:
-    """Return a problem document.
-
-    Examples
-    --------
-    >>> problem(404, "there is no such item").status_code
-    404
-    """
+    """Return a problem document."""
     known = Problem(
         title=title(status),
         status=status,
@@ -148,9 +142,9 @@ def install(
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
         fields = {}
-        for each in error.errors()[:20]:
-            place = ".".join(str(part)[:40] for part in each["loc"][1:]) or str(each["loc"][0])
-            fields[place] = str(each["msg"])[:200]
+        for wrong in error.errors()[:20]:
+            name = ".".join(str(part)[:40] for part in wrong["loc"][1:]) or str(wrong["loc"][0])
+            fields[name] = str(wrong["msg"])[:200]
         said = "the request does not have the form asked for"
         return answer(request, 422, said, fields=fields)
 
@@ -226,14 +220,7 @@ Storable = Annotated[str, AfterValidator(storable)]
 
 
 class RateLimit:
-    """Buckets that refill: `burst` at once, `per_second` in the long run, per key.
-
-    Examples
-    --------
-    >>> limit = RateLimit(per_second=1, burst=2, clock=lambda: 0.0)
-    >>> [limit.take("a"), limit.take("a"), limit.take("a"), limit.take("b")]
-    [0.0, 0.0, 1.0, 0.0]
-    """
+    """Buckets that refill: `burst` at once, `per_second` in the long run, per key."""
 
     def __init__(
         self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic
@@ -278,13 +265,13 @@ class BodyLimit:
             remedy = f"send at most {self._limit // 1024} KB"
             await problem(413, "the request is too large", remedy)(scope, receive, send)
             return
-        given = False
+        replayed = False
 
         async def replay() -> Message:
-            nonlocal given
-            if given:
+            nonlocal replayed
+            if replayed:
                 return await receive()
-            given = True
+            replayed = True
             return {"type": "http.request", "body": body, "more_body": False}
 
         await self.app(scope, replay, send)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.server.errors import MAX_BODY, Refused, problem
-from moralscope.server.security import SAFE_METHODS, Token, Unknown, allowed
+from moralscope.server.security import SAFE_METHODS, AccessToken, Unknown, allowed
 
 ARRIVAL = 30.0  # seconds that a request may take to arrive
 
@@ -25,7 +25,7 @@ class RequestLimits:
 
     body: int = MAX_BODY
     seconds: float = ARRIVAL
-    token: Token | None = None
+    token: AccessToken | None = None
 
 
 def host_name(header: str) -> str:
@@ -54,8 +54,8 @@ class HostNames:
         if scope["type"] != "http" or "*" in self._names:
             await self.app(scope, receive, send)
             return
-        given = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
-        if host_name(given) in self._names:
+        host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+        if host_name(host) in self._names:
             await self.app(scope, receive, send)
             return
         remedy = "use the address that it announced; --public-url names another"

@@ -49,17 +49,6 @@ class Memory:
         How long a model stays that nobody uses.
     room_mb
         What may be resident before idle models make room for another.
-
-    Examples
-    --------
-    >>> memory = Memory()
-    >>> model = memory.hold(lambda: "weights")
-    >>> with model.use() as weights:
-    ...     weights, model.release()
-    ('weights', False)
-    >>> model.release(), model.is_loaded
-    (True, False)
-    >>> memory.close()
     """
 
     def __init__(self, keep_minutes: float = KEEP_MINUTES, room_mb: float = ROOM_MB) -> None:
@@ -71,22 +60,23 @@ class Memory:
 
     def hold(self, load: Callable[[], T]) -> "Resident[T]":
         """Return a model that is loaded when it is used."""
-        found = Resident(self, load)
-        self._residents.append(found)
-        return found
+        resident = Resident(self, load)
+        self._residents.append(resident)
+        return resident
 
     def make_room(self) -> None:
         """Release idle models, the longest unused first, until there is room for another."""
-        for each in sorted(self._residents, key=lambda one: one.last_used):
+        for resident in sorted(self._residents, key=lambda one: one.last_used):
             if resident_mb() <= self._room:
                 return
-            if each.release():
+            if resident.release():
                 give_back()
 
     def release_idle(self, now: float | None = None) -> int:
         """Release what nobody used for `keep_minutes`; return how many models that were."""
         limit = (time.monotonic() if now is None else now) - self._keep
-        released = [each.release() for each in self._residents if each.last_used <= limit]
+        idle = [resident for resident in self._residents if resident.last_used <= limit]
+        released = [resident.release() for resident in idle]
         if any(released):
             give_back()
         return sum(released)

@@ -68,14 +68,7 @@ class NotHere(StoreError):
 
 
 class SingleFlightCache(Generic[K, V]):
-    """The last few things that were made; each is made once, however many ask for it at a time.
-
-    Examples
-    --------
-    >>> cache = SingleFlightCache(most=2)
-    >>> [cache.get(key, lambda: object()) is cache.get(key, lambda: object()) for key in "ab"]
-    [True, True]
-    """
+    """The last few things that were made; each is made once, however many ask for it at a time."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -304,18 +297,7 @@ class SharedLanguageModel:
 
 
 class Models:
-    """Encoders, experts and generators by name, loaded at the first use.
-
-    Examples
-    --------
-    >>> models = Models()
-    >>> models.encoder("scripted") is models.encoder("scripted")
-    True
-    >>> models.encoder("/etc")
-    Traceback (most recent call last):
-    moralscope.core.errors.UnknownName: there is no encoder '/etc'; known: minilm, mpnet, ...
-    >>> models.close()
-    """
+    """Encoders, experts and generators by name, loaded at the first use."""
 
     def __init__(self, memory: Memory | None = None) -> None:
         self.memory = memory or Memory()
@@ -370,10 +352,9 @@ class Models:
 
     def loaded(self) -> set[str]:
         """Return the names of the models that are in memory now."""
-        found = {each.name for each in self._encoders.values() if each.held.is_loaded}
-        found |= {each.ref.name for each in self._experts.values() if each.held.is_loaded}
-        found |= {each.name for each in self._languages.values() if each.held.is_loaded}
-        return found | {each.name for each in self._generators.values() if each.held.is_loaded}
+        experts = {one.ref.name for one in self._experts.values() if one.held.is_loaded}
+        others = (*self._encoders.values(), *self._languages.values(), *self._generators.values())
+        return experts | {model.name for model in others if model.held.is_loaded}
 
     def language(self, options: AxisOptions) -> LanguageModel:
         """Return the language model of an axis."""
@@ -402,9 +383,9 @@ class Models:
 
     def _batchers(self) -> dict[tuple[str, str], Batcher]:
         return {
-            **{("encoder", each.name): each.batcher for each in self._encoders.values()},
-            **{("experts", each.ref.name): each.batcher for each in self._experts.values()},
-            **{("generator", each.name): each.batcher for each in self._generators.values()},
+            **{("encoder", model.name): model.batcher for model in self._encoders.values()},
+            **{("experts", model.ref.name): model.batcher for model in self._experts.values()},
+            **{("generator", model.name): model.batcher for model in self._generators.values()},
         }
 
 

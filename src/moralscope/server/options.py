@@ -33,15 +33,7 @@ class AnnotateServeOptions(Options):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardOptions(Options):
-    """What becomes of a flagged reply, of one that nobody could judge or read, and what judges it.
-
-    Examples
-    --------
-    >>> GuardOptions().action, GuardOptions().unread_policy
-    ('annotate', 'flag')
-    >>> GuardOptions(action="block").unread_policy
-    'block'
-    """
+    """What becomes of a flagged reply, or of one that was not judged or read; and what judges."""
 
     action: Annotated[
         str,

@@ -35,14 +35,8 @@ _log = logging.getLogger("moralscope.server")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a server listens and what browsers call it.
-
-    Examples
-    --------
-    >>> Place().is_loopback, Place(public_url="https://rate.example.org").names[0]
-    (True, 'rate.example.org')
-    """
+class ServerAddress:
+    """Where a server listens and what browsers call it."""
 
     host: str = LOOPBACK
     port: int = 8765  # 0 takes any free one
@@ -66,16 +60,25 @@ class Place:
     @property
     def names(self) -> list[str]:
         """Names that a request's Host header may carry: anything else is another site's trick."""
-        own = [urlsplit(self.public_url).hostname or ""] if self.public_url else []
+        public = [urlsplit(self.public_url).hostname or ""] if self.public_url else []
         any_address = self.host in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
         host = [] if any_address else [self.host]
         local = ["localhost", LOOPBACK, "::1", "[::1]"]
-        if any_address and not own:
+        if any_address and not public:
             return ["*"]
-        return [*own, *host, *local]
+        return [*public, *host, *local]
+
+    def url(self, bound: socket.socket) -> str:
+        """Return what people open, once the port is bound."""
+        if self.public_url:
+            return self.public_url.rstrip("/")
+        every = self.host in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+        name = socket.gethostname() if every else self.host
+        host = f"[{name}]" if ":" in name else name
+        return f"http://{host}:{bound.getsockname()[1]}"
 
     def check(self, *, has_secret: bool) -> None:
-        """Refuse a place that would be open by accident."""
+        """Refuse an address that would be open by accident."""
         parts = urlsplit(self.public_url)
         if self.public_url and (parts.scheme not in ("http", "https") or not parts.hostname):
             raise InputError(
@@ -88,32 +91,22 @@ class Place:
             )
 
 
-def bind(place: Place) -> socket.socket:
-    """Return the bound socket of a place; a port in use is refused in one line."""
-    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+def bind(address: ServerAddress) -> socket.socket:
+    """Return the bound socket of an address; a port in use is refused in one line."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((place.host, place.port))
+        bound.bind((address.host, address.port))
         bound.listen(128)  # who comes before the server is ready waits
     except (OSError, OverflowError) as error:
         bound.close()
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(
-            f"cannot listen on {place.host}:{place.port} ({why})",
+            f"cannot listen on {address.host}:{address.port} ({why})",
             "choose another --port (0 takes any free one)",
         ) from None
     return bound
-
-
-def address(place: Place, bound: socket.socket) -> str:
-    """Return the address that people open."""
-    if place.public_url:
-        return place.public_url.rstrip("/")
-    every = place.host in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
-    name = socket.gethostname() if every else place.host
-    host = f"[{name}]" if ":" in name else name
-    return f"http://{host}:{bound.getsockname()[1]}"
 
 
 def ending_text(name: str, running: int, grace: float) -> str:
@@ -148,13 +141,13 @@ def log_file(folder: Path) -> Iterator[None]:
     handler.setLevel(logging.ERROR)
     handler.setFormatter(_Traceback("%(asctime)s %(message)s"))
     loggers = [_log, logging.getLogger("uvicorn.error")]
-    for each in loggers:
-        each.addHandler(handler)
+    for logger in loggers:
+        logger.addHandler(handler)
     try:
         yield
     finally:
-        for each in loggers:
-            each.removeHandler(handler)
+        for logger in loggers:
+            logger.removeHandler(handler)
         handler.close()
 
 
@@ -175,7 +168,7 @@ class _Traceback(logging.Formatter):
 
 def run(
     app: "ASGIApp",
-    place: Place,
+    address: ServerAddress,
     announce: Callable[[str], None],
     grace: float = _GRACE,
     limits: "ConnectionLimits | None" = None,
@@ -201,18 +194,18 @@ def run(
             super().handle_exit(sig, frame)
 
         def drop_connections(self) -> None:
-            for each in list(self.server_state.connections):
-                each.transport.abort()
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()
 
-    bound = bind(place)
-    announce(address(place, bound))
+    bound = bind(address)
+    announce(address.url(bound))
     config = uvicorn.Config(
         app,
         http=bounded_protocol(limits or ConnectionLimits()),
         log_level="warning",
         access_log=False,  # addresses may carry what people search for
         server_header=False,
-        proxy_headers=bool(place.public_url),
+        proxy_headers=bool(address.public_url),
         forwarded_allow_ips=["127.0.0.1", "::1"],
         timeout_graceful_shutdown=int(grace),
         timeout_keep_alive=30,

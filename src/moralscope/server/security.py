@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError
 from moralscope.server.errors import Refused
-from moralscope.server.running import Place
+from moralscope.server.running import ServerAddress
 
 VARIABLE = "MORALSCOPE_TOKEN_SECRET"
 FILE = ".session-secret"
@@ -62,17 +62,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Values that only we can have written, each for one purpose and for a time.
-
-    Examples
-    --------
-    >>> signer = Signer(b"k" * 32)
-    >>> signed = signer.sign("session", "p1", now=1000)
-    >>> signer.read("session", signed, max_age=60, now=1030)
-    'p1'
-    >>> signer.read("csrf", signed, max_age=60, now=1030) is None
-    True
-    """
+    """Values that only we can have written, each for one purpose and for a time."""
 
     secret: bytes
 
@@ -148,9 +138,9 @@ class Sessions:
 
     def is_own_form(self, request: Request, key: str) -> bool:
         """Say whether a request that changes something came from a page of ours."""
-        given = request.headers.get(CSRF_HEADER, "")
+        token = request.headers.get(CSRF_HEADER, "")
         return is_same_origin(request) and hmac.compare_digest(
-            given.encode(), self.csrf(key).encode()
+            token.encode(), self.csrf(key).encode()
         )
 
 
@@ -187,10 +177,10 @@ class SecurityHeaders:
         async def add(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                own = headers.get("Content-Security-Policy") == REPORT_POLICY
+                is_report = headers.get("Content-Security-Policy") == REPORT_POLICY
                 for name, value in self._headers.items():
                     headers[name] = value
-                if own:
+                if is_report:
                     headers["Content-Security-Policy"] = REPORT_POLICY
                 headers.setdefault("Cache-Control", cache)
             await send(message)
@@ -204,15 +194,7 @@ def named_secret() -> bytes | None:
 
 
 def kept_secret(folder: Path) -> bytes:
-    """Return the folder's own secret; it is made at the first call, readable by its owner only.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     len(kept_secret(Path(folder))), kept_secret(Path(folder)) == kept_secret(Path(folder))
-    (64, True)
-    """
+    """Return the folder's own secret; it is made at the first call, readable by its owner only."""
     path = folder / FILE
     try:
         made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -247,32 +229,18 @@ class Unknown(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A secret that shows itself to nobody.
-
-    Examples
-    --------
-    >>> Token("0123456789abcdef")
-    Token()
-    >>> Token("0123456789abcdef").fits("0123456789abcdef")
-    True
-    """
+class AccessToken:
+    """A secret that shows itself to nobody."""
 
     value: str = field(repr=False)
 
-    def fits(self, given: str) -> bool:
+    def fits(self, shown: str) -> bool:
         """Compare in constant time."""
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.value.encode())
+        return hmac.compare_digest(shown.encode("utf-8", "replace"), self.value.encode())
 
 
-def read_token(source: str | None, what: str = "--token-from") -> Token | None:
-    """Read a token from `env:NAME` or from the first line of a file.
-
-    Examples
-    --------
-    >>> read_token(None) is None
-    True
-    """
+def read_token(source: str | None, what: str = "--token-from") -> AccessToken | None:
+    """Read a token from `env:NAME` or from the first line of a file."""
     if source is None:
         return None
     if source.startswith("env:"):
@@ -296,28 +264,28 @@ def read_token(source: str | None, what: str = "--token-from") -> Token | None:
             f"{what}: the token is too short or holds characters that no token has",
             f"use {MIN_TOKEN} or more letters and digits, e.g. of 'openssl rand -hex 24'",
         )
-    return Token(value)
+    return AccessToken(value)
 
 
-def check_place(place: Place, token: Token | None) -> None:
+def check_address(address: ServerAddress, token: AccessToken | None) -> None:
     """Refuse a place that would be open to others without a token."""
-    if not place.is_loopback and token is None:
+    if not address.is_loopback and token is None:
         raise InputError(
-            f"{place.host} is open to other machines and there is no token",
+            f"{address.host} is open to other machines and there is no token",
             "give --token-from env:NAME or a file, or leave --host out",
         )
-    place.check(has_secret=True)
+    address.check(has_secret=True)
 
 
 def bearer(request: Request) -> str:
     """Return the token of the Authorization header, or nothing."""
-    given = request.headers.get("authorization", "")
-    return given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""
+    header = request.headers.get("authorization", "")
+    return header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
 
 
 def allowed(request: Request) -> None:
     """Refuse who may not ask; a dependency of every route but health."""
-    token: Token | None = request.app.state.token
+    token: AccessToken | None = request.app.state.token
     if token is not None and not (
         token.fits(bearer(request)) or token.fits(request.headers.get(HEADER, ""))
     ):

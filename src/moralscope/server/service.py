@@ -48,13 +48,7 @@ _AXES, _BOOKS = 16, 8  # how many are kept
 
 @dataclass(frozen=True, slots=True)
 class RulebookText:
-    """A rulebook as a request brings it.
-
-    Examples
-    --------
-    >>> RulebookText("It's rude to stare at people.", "txt").read().name
-    'yours'
-    """
+    """A rulebook as a request brings it."""
 
     text: str
     form: str = "yaml"  # or csv, txt
@@ -82,12 +76,7 @@ Books = tuple[RulebookText | None, ...]
 
 
 def fetch(names: Iterable[str] = USUAL, progress: Progress | None = None) -> None:
-    """Put weights on this machine where they are not yet: requests fetch nothing.
-
-    Examples
-    --------
-    >>> fetch(["scripted"])
-    """
+    """Put weights on this machine where they are not yet: requests fetch nothing."""
     store = Store()
     for name in dict.fromkeys(names):
         if name != SCRIPTED:
@@ -95,17 +84,7 @@ def fetch(names: Iterable[str] = USUAL, progress: Progress | None = None) -> Non
 
 
 class Service:
-    """All jobs that are served, on shared models.
-
-    Examples
-    --------
-    >>> service = Service()
-    >>> options = ScoreOptions(encoder="scripted")
-    >>> record = service.score(["kill people", "kill time"], options)
-    >>> record == score(["kill people", "kill time"], encoder="scripted")
-    True
-    >>> service.close()
-    """
+    """All jobs that are served, on shared models."""
 
     def __init__(self, keep_minutes: float = KEEP_MINUTES) -> None:
         self.models = Models(Memory(keep_minutes))
@@ -215,30 +194,30 @@ class Service:
         if needs_encoder(audit, experts):
             encoder = self.models.encoder(audit.encoder_name, eight_bits=light)
         models = join_check(audit, book, experts, encoder)
-        given = None if replies is None else _exchanges(replies)
-        return check_rules(options, replies=given, book=book, models=models)
+        exchanges = None if replies is None else _exchanges(replies)
+        return check_rules(options, replies=exchanges, book=book, models=models)
 
     def lint(self, rulebooks: Sequence[RulebookText | None], options: LintOptions) -> RunRecord:
         """Lint rulebooks laid over each other."""
         model = self.models.encoder(options.encoder) if options.encoder else None
         return lint_book(self._book(tuple(rulebooks)), options, encoder=model)
 
-    def _book(self, given: Books) -> Rulebook:
-        return self._books.get(given, lambda: _layered(given))
+    def _book(self, books: Books) -> Rulebook:
+        return self._books.get(books, lambda: _layered(books))
 
     def _axis(self, options: AxisOptions) -> Axis:
         return self._axes.get(options, lambda: build_axis(options, self.models))
 
 
-def _exchanges(given: Sequence[tuple[str, str, str]]) -> list[Exchange]:
+def _exchanges(rows: Sequence[tuple[str, str, str]]) -> list[Exchange]:
     return [
         Exchange(prompt, reply, name or str(number))
-        for number, (prompt, reply, name) in enumerate(given, 1)
+        for number, (prompt, reply, name) in enumerate(rows, 1)
     ]
 
 
-def _layered(given: Books) -> Rulebook:
-    books = [shipped_rulebook() if each is None else each.read() for each in given]
+def _layered(texts: Books) -> Rulebook:
+    books = [shipped_rulebook() if text is None else text.read() for text in texts]
     if not books:
         return shipped_rulebook()
     return books[0] if len(books) == 1 else layer_rulebooks(books)

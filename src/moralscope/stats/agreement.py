@@ -242,13 +242,7 @@ def fleiss_kappa(ratings: Ratings, *, seed: int = 0, resamples: int = RESAMPLES)
 
 
 def percent_agreement(ratings: Ratings, *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
-    """Return the mean over units of the share of pairs of ratings that agree, from 0 to 1.
-
-    Examples
-    --------
-    >>> percent_agreement([["a", "b", None], ["a", "a", "b"]]).value
-    0.5
-    """
+    """Return the mean over units of the share of pairs of ratings that agree, from 0 to 1."""
     agreeing = _agreeing(rating_table(ratings).pairable())
 
     def measure(drawn: Floats) -> Floats:

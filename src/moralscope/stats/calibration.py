@@ -29,14 +29,7 @@ class ReliabilityBin:
 
 
 def reliability_bins(probabilities: Floats, labels: Ints, bins: int = BINS) -> list[ReliabilityBin]:
-    """Sort samples by confidence, max_k p_k, into bins of equal width; empty ones are left out.
-
-    Examples
-    --------
-    >>> rows = np.array([[0.9, 0.1], [0.8, 0.2]])
-    >>> [(each.n, each.accuracy) for each in reliability_bins(rows, np.array([0, 1]), bins=2)]
-    [(2, 0.5)]
-    """
+    """Sort samples by confidence, max_k p_k, into bins of equal width; empty ones are left out."""
     confidence = probabilities.max(axis=1)
     hits = probabilities.argmax(axis=1) == labels
     edges = np.linspace(0, 1, bins + 1)
@@ -57,38 +50,20 @@ def reliability_bins(probabilities: Floats, labels: Ints, bins: int = BINS) -> l
 def expected_calibration_error(probabilities: Floats, labels: Ints, bins: int = BINS) -> float:
     """Return the mean gap between confidence and accuracy, weighted by the bins' samples.
 
-        ECE = sum_b (n_b / n) |accuracy(b) - confidence(b)|            (Guo et al. 2017, Eq. 3)
-
-    Examples
-    --------
-    >>> rows = np.array([[0.9, 0.1], [0.8, 0.2]])
-    >>> round(expected_calibration_error(rows, np.array([0, 1]), bins=2), 3)
-    0.35
+    ECE = sum_b (n_b / n) |accuracy(b) - confidence(b)|            (Guo et al. 2017, Eq. 3)
     """
     rows = reliability_bins(probabilities, labels, bins)
     return sum(row.n * abs(row.accuracy - row.confidence) for row in rows) / len(labels)
 
 
 def negative_log_likelihood(probabilities: Floats, labels: Ints) -> float:
-    """Return the mean of -log p of the right label (natural logarithm).
-
-    Examples
-    --------
-    >>> round(negative_log_likelihood(np.array([[0.5, 0.5]]), np.array([1])), 4)
-    0.6931
-    """
+    """Return the mean of -log p of the right label (natural logarithm)."""
     right = probabilities[np.arange(len(labels)), labels]
     return float(-np.log(np.maximum(right, _TINY)).mean())
 
 
 def at_temperature(probabilities: Floats, temperature: float) -> Floats:
-    """Return softmax(log p / T): what the logits behind p give at temperature T.
-
-    Examples
-    --------
-    >>> at_temperature(np.array([[0.8, 0.2]]), 2.0).round(3).tolist()
-    [[0.667, 0.333]]
-    """
+    """Return softmax(log p / T): what the logits behind p give at temperature T."""
     from scipy.special import softmax
 
     scaled: Floats = softmax(np.log(np.maximum(probabilities, _TINY)) / temperature, axis=1)
@@ -100,12 +75,6 @@ def fit_temperature(probabilities: Floats, labels: Ints) -> float:
 
     It is searched within 0.05 ... 20, on a logarithmic scale, so that it is always positive; the
     order of the labels, and with it accuracy, stays as it is.
-
-    Examples
-    --------
-    >>> rows = np.array([[0.99, 0.01]] * 4)
-    >>> round(float(at_temperature(rows, fit_temperature(rows, np.array([0, 0, 0, 1])))[0, 0]), 2)
-    0.75
     """
     from scipy.optimize import minimize_scalar
 

@@ -19,14 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def resample_weights(observations: int, resamples: int, seed: int) -> Floats:
-    """Return (resamples, observations): how often each was drawn, as shares that sum to one.
-
-    Examples
-    --------
-    >>> weights = resample_weights(10, 3, seed=0)
-    >>> weights.shape, weights.sum(axis=1).round(12).tolist()
-    ((3, 10), [1.0, 1.0, 1.0])
-    """
+    """Return (resamples, observations): how often each was drawn, as shares that sum to one."""
     generator = np.random.default_rng(seed)
     counts = generator.multinomial(observations, [1 / observations] * observations, resamples)
     return counts / observations
@@ -38,12 +31,6 @@ def percentile_interval(
     """Return the ends of the interval of each row of `draws` (rows x resamples).
 
     Every bootstrap ends here. `tail` is the share beyond each end, where it is not that of `level`.
-
-    Examples
-    --------
-    >>> low, high = percentile_interval(np.arange(101.0)[None], 0.9)
-    >>> low.round(9).tolist(), high.round(9).tolist()
-    ([5.0], [95.0])
     """
     beyond = (1 - level) / 2 if tail is None else tail
     low, high = np.quantile(draws, [beyond, 1 - beyond], axis=-1)
@@ -55,11 +42,6 @@ def without_certainty(value: float, low: float, high: float, n: int) -> tuple[fl
 
     Where every case is right, so is every resample, and a bootstrap would say 1.00 … 1.00 of four
     cases. Then the lower end is Wilson's for n of n, n / (n + 1.96²); likewise the upper for none.
-
-    Examples
-    --------
-    >>> round(without_certainty(1.0, 1.0, 1.0, 4)[0], 2), without_certainty(0.5, 0.2, 0.8, 4)
-    (0.51, (0.2, 0.8))
     """
     z2 = 3.8414588206941254
     if low == high == 1.0:

@@ -77,12 +77,6 @@ def intraclass(units: Sequence[Sequence[float]]) -> Intraclass:
     MSW are the mean squares between and within units of the one-way analysis of variance and
     k₀ = (N - Σ kᵤ² / N) / (n - 1) for n units with kᵤ of the N ratings (Shrout and Fleiss 1979;
     unequal numbers as in Donner 1986).
-
-    Examples
-    --------
-    >>> found = intraclass([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6]])
-    >>> found.units, found.k
-    (4, 4.0)
     """
     sizes = [len(unit) for unit in units]
     values = np.array([value for unit in units for value in unit], dtype=np.float64)

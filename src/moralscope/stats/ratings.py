@@ -92,14 +92,7 @@ def rating_table(ratings: Ratings) -> RatingTable:
 def long_table(
     unit: Ints, rater: Ints, values: Sequence[Rating], shape: tuple[int, int]
 ) -> RatingTable:
-    """Read one rating a row; `shape` is the number of units and of raters.
-
-    Examples
-    --------
-    >>> table = long_table(np.array([0, 0, 1]), np.array([0, 1, 0]), [5, 4, None], (2, 2))
-    >>> table.values, table.matrix().tolist()
-    ((4, 5), [[1, 0], [-1, -1]])
-    """
+    """Read one rating a row; `shape` is the number of units and of raters."""
     distinct = {value for value in values if value is not None}
     known = {value for value in distinct if isinstance(value, str) or not np.isnan(value)}
     text = any(isinstance(value, str) for value in known)
@@ -115,11 +108,6 @@ def resampled(units: int, resamples: int, seed: int, width: int = 0) -> Iterator
     """Yield blocks of resamples: how often each unit was drawn (resamples x units).
 
     `width` says how many numbers a resample needs where these are more than its units.
-
-    Examples
-    --------
-    >>> [block.sum(axis=1).tolist() for block in resampled(4, 3, seed=0)]
-    [[4.0, 4.0, 4.0]]
     """
     generator = np.random.default_rng(seed)
     rows = max(1, _BLOCK // max(units, width))

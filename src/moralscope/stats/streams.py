@@ -28,16 +28,7 @@ _FINE = 2048  # bins that quantiles are read from
 
 
 class Moments:
-    """Count, mean, spread and ends of values that come in pieces (Chan et al. 1983).
-
-    Examples
-    --------
-    >>> moments = Moments()
-    >>> moments.add(np.array([1.0, 2.0]))
-    >>> moments.add(np.array([3.0, 6.0]))
-    >>> moments.summary, moments.low, moments.high
-    (Summary(n=4, mean=3.0, sd=2.160246899469287), 1.0, 6.0)
-    """
+    """Count, mean, spread and ends of values that come in pieces (Chan et al. 1983)."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -73,17 +64,7 @@ class Moments:
 
 
 class Histogram:
-    """Counts of values between two ends; quantiles are read off fine bins.
-
-    Examples
-    --------
-    >>> histogram = Histogram(0.0, 1.0)
-    >>> histogram.add(np.linspace(0, 1, 1001))
-    >>> [count for count in histogram.coarse(4)["counts"]]
-    [250, 250, 250, 251]
-    >>> round(histogram.quantile(0.5), 2)
-    0.5
-    """
+    """Counts of values between two ends; quantiles are read off fine bins."""
 
     def __init__(self, low: float, high: float) -> None:
         self._low, self._high = low, high if high > low else low + 1.0
@@ -113,16 +94,7 @@ class Histogram:
 
 
 class Extremes(Generic[Item]):
-    """The few items with the lowest keys, each name once; of equal keys the first comer stays.
-
-    Examples
-    --------
-    >>> lowest = Extremes(2)
-    >>> for place, (key, name) in enumerate([(0.5, "a"), (-0.9, "b"), (0.1, "c"), (-0.9, "b")]):
-    ...     lowest.add(key, name, place)
-    >>> lowest.items()
-    [1, 2]
-    """
+    """The few items with the lowest keys, each name once; of equal keys the first comer stays."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -153,16 +125,7 @@ class Extremes(Generic[Item]):
 
 
 class Frequent:
-    """Counts of names, bounded: when there are too many, the rarest half is forgotten.
-
-    Examples
-    --------
-    >>> names = Frequent()
-    >>> names.add({"lie": 2, "steal": 1})
-    >>> names.add({"steal": 4})
-    >>> names.most_common(1), names.exact
-    ([('steal', 5)], True)
-    """
+    """Counts of names, bounded: when there are too many, the rarest half is forgotten."""
 
     def __init__(self, most: int = 20_000) -> None:
         self._most = most
@@ -198,13 +161,7 @@ class MeanOf(Interval):
 
 
 def mean_against_zero(values: Summary) -> MeanOf:
-    """Return a mean with Student's interval and test: mean ± t₀.₉₇₅,ₙ₋₁ sd / √n.
-
-    Examples
-    --------
-    >>> round(mean_against_zero(Summary(3, 1.0, 0.5)).p, 3)
-    0.074
-    """
+    """Return a mean with Student's interval and test: mean ± t₀.₉₇₅,ₙ₋₁ sd / √n."""
     if values.n < 2:
         nan = float("nan")
         return MeanOf(values.mean, nan, nan, nan, values.n)
@@ -223,11 +180,6 @@ def rank_edges(sample: Floats, bins: int = BINS) -> Floats:
     """Return where to cut values into at most `bins` classes of like size, from a sample of them.
 
     Where the sample has no more distinct values than classes, each value is a class of its own.
-
-    Examples
-    --------
-    >>> rank_edges(np.array([3.0, 1.0, 2.0, 1.0])).tolist()
-    [2.0, 3.0]
     """
     distinct = np.unique(sample)
     if len(distinct) <= bins:
@@ -240,15 +192,6 @@ class RankTable:
 
     Values of one class count as ties. With 1,024 classes of like size rho is off by about 1e-5;
     with a class for each value it is exact.
-
-    Examples
-    --------
-    >>> values = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-    >>> table = RankTable(rank_edges(values), rank_edges(values))
-    >>> table.add(values[:2], values[:2])
-    >>> table.add(values[2:], values[2:])
-    >>> round(table.spearman().r, 12), table.spearman().n
-    (1.0, 5)
     """
 
     def __init__(self, edges_x: Floats, edges_y: Floats) -> None:
@@ -281,14 +224,7 @@ class RankTable:
 
 
 def large_sample_spearman(rho: float, n: int) -> Correlation:
-    """Return rho with tanh(atanh(rho) ± 1.96 √(1.06 / (n - 3))) (Fieller, Hartley, Pearson 1957).
-
-    Examples
-    --------
-    >>> found = large_sample_spearman(0.9, 10_000)
-    >>> round(found.low, 3), round(found.high, 3)
-    (0.896, 0.904)
-    """
+    """Return rho with its interval, tanh(atanh(rho) ± 1.96 √(1.06 / (n - 3))) (Fieller 1957)."""
     if n < 4 or not math.isfinite(rho):
         return undefined(n)
     from scipy.stats import t

@@ -23,13 +23,7 @@ NO_SUMMARY = Summary(0, math.nan, math.nan)
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Summarise a sample; one value has no spread, none has no mean.
-
-    Examples
-    --------
-    >>> summarise([1.0, 3.0])
-    Summary(n=2, mean=2.0, sd=1.4142135623730951)
-    """
+    """Summarise a sample; one value has no spread, none has no mean."""
     array = np.asarray(values, dtype=np.float64)
     mean = float(array.mean()) if array.size else float("nan")
     sd = float(array.std(ddof=1)) if array.size > 1 else float("nan")
@@ -41,11 +35,6 @@ def z_scores(table: Floats) -> Floats:
 
     Every column loses its own mean, which all rows share, and is divided by the sample sd
     (n - 1) of the row means. Rows that do not differ become not-a-number.
-
-    Examples
-    --------
-    >>> z_scores(np.array([[1.0, 3.0], [3.0, 5.0], [5.0, 7.0]])).tolist()
-    [[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]]
     """
     centred = table - table.mean(axis=0)
     spread = float(table.mean(axis=1).std(ddof=1)) if len(table) > 1 else 0.0
@@ -57,11 +46,6 @@ def without_column_effects(table: Floats) -> Floats:
 
     With few rows the columns' effects also soak up noise; what is left is widened by
     √(rows / (rows - 1)), so that its variance is that of the noise.
-
-    Examples
-    --------
-    >>> without_column_effects(np.array([[1.0, 11.0], [3.0, 13.0]])).tolist()
-    [[6.0, 6.0], [8.0, 8.0]]
     """
     rows = len(table)
     means = table.mean(axis=1, keepdims=True)
@@ -86,13 +70,7 @@ def unit_rows(rows: Floats) -> Floats:
 def reproduced(
     ours: float | None, paper: float | None, low: float | None = None, high: float | None = None
 ) -> str:
-    """Say how far a figure of ours is what was printed: inside our interval, or its sign alone.
-
-    Examples
-    --------
-    >>> reproduced(0.5, 0.6, 0.4, 0.7), reproduced(0.5, 0.9, 0.4, 0.7), reproduced(0.5, -0.1)
-    ('inside the interval', 'same sign', 'other sign')
-    """
+    """Say how far a figure of ours is what was printed: inside our interval, or its sign alone."""
     if ours is None or paper is None or np.isnan([ours, paper]).any():
         return ""
     if low is not None and high is not None and low <= paper <= high:

@@ -40,14 +40,6 @@ def calibrate(
     """Return the strength at which the KL on `texts` is the target, and that KL.
 
     Bisected between a strength that is too small and one that is too large.
-
-    Examples
-    --------
-    >>> from moralscope.models.language import load_language_model
-    >>> model = load_language_model("scripted")
-    >>> strength, kl = calibrate(model, {1: model.direction()}, 0.1, ["One two three."])
-    >>> bool(abs(kl - 0.1) < 0.01)
-    True
     """
     plain = list(model.distributions(texts))
 
@@ -77,11 +69,5 @@ def calibrate(
 
 
 def scaled(vectors: Vectors, strength: float) -> dict[int, Matrix]:
-    """Return vectors as they are added.
-
-    Examples
-    --------
-    >>> scaled({3: np.ones(2, np.float32)}, 2)[3].tolist()
-    [2.0, 2.0]
-    """
+    """Return vectors as they are added."""
     return {layer: np.float32(strength) * row for layer, row in vectors.items()}

@@ -27,13 +27,7 @@ _MOST = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ContrastPair:
-    """A text that is wanted beside one that is not; `prompt` is what both answer, if anything.
-
-    Examples
-    --------
-    >>> ContrastPair("How do I steal?", "I won't help.", "Easily:").wanted
-    "I won't help."
-    """
+    """A text that is wanted beside one that is not; `prompt` is what both answer, if anything."""
 
     prompt: str
     wanted: str
@@ -64,7 +58,7 @@ def load_contrasts(source: str) -> tuple[ContrastPair, ...]:
         )
     path = Path(source).expanduser()
     table = Table(path, layout=Layout(lower=True, remedy=_REMEDY))
-    pairs = []
+    pairs: list[ContrastPair] = []
     for line, cells in table.strict_rows(("wanted", "unwanted"), _REMEDY):
         texts = [str(cells.get(name) or "").strip() for name in ("prompt", "wanted", "unwanted")]
         for text in filter(None, texts):
@@ -90,13 +84,7 @@ def check_contrasts(source: str | None = None) -> tuple[ContrastPair, ...]:
 
 
 def harmless_contrasts() -> tuple[ContrastPair, ...]:
-    """Return harmless requests; here it is wanted to help, and not to decline.
-
-    Examples
-    --------
-    >>> harmless_contrasts()[0].wanted
-    'Yes, gladly. Begin by'
-    """
+    """Return harmless requests; here it is wanted to help, and not to decline."""
     pairs = _paired("check", "harmless")
     return tuple(ContrastPair(pair.prompt, pair.unwanted, pair.wanted) for pair in pairs)
 
@@ -107,24 +95,12 @@ def neutral_contrasts() -> tuple[ContrastPair, ...]:
 
 
 def neutral_texts(*, held_out: bool) -> tuple[str, ...]:
-    """Return neutral texts: every second one calibrates, the others are held out for the check.
-
-    Examples
-    --------
-    >>> len(neutral_texts(held_out=True)), len(neutral_texts(held_out=False))
-    (16, 16)
-    """
+    """Return neutral texts: every second one calibrates, the others are held out."""
     return tuple(_data("neutral")["texts"][held_out::2])
 
 
 def own_dilemmas() -> Sequence[Dilemma]:
-    """Return dilemmas of ours, each with the rule that its worse action breaks.
-
-    Examples
-    --------
-    >>> sorted(own_dilemmas()[0].breaks[1])
-    ['harm']
-    """
+    """Return dilemmas of ours, each with the rule that its worse action breaks."""
     text = (resources.files(__package__) / "data" / "dilemmas.csv").read_text("utf-8")
     items = read_items(Table(text, name="dilemmas.csv", kind=".csv", layout=Layout(lower=True)))
     return [item for item in items if isinstance(item, Dilemma)]

@@ -144,10 +144,10 @@ def edit(
     gender = list(_gender_changes(edited, chosen))
     moral = {axis: _moral_changes(edited, axis, seed) for axis in AXES}
     first, second = (list(side) for side in zip(*pairs.sentences, strict=True))
-    distances = [
+    apart, left_apart = (
         float(np.linalg.norm(model.encode(first) - model.encode(second), axis=1).mean())
         for model in (base, edited)
-    ]
+    )
     warnings = [NOT_ADVICE, _HIDDEN]
     if chosen.strength == 0:
         warnings.append("strength 0 removes nothing")
@@ -182,7 +182,7 @@ def edit(
         statistics=EditStatistics(
             gender=[table for table, _ in gender],
             moral={axis: _agreement(rows, seed) for axis, rows in moral.items()},
-            pairs=PairDistance(*distances, _fall(*distances)),
+            pairs=PairDistance(apart, left_apart, _fall(apart, left_apart)),
             leakage=_leakages(edited, seed),
         ),
         warnings=warnings,
@@ -234,13 +234,7 @@ def edited_encoder(
 
 
 def check_edit(options: EditOptions) -> DirectionPairs:
-    """Refuse files that cannot be read or written before any weights are loaded.
-
-    Examples
-    --------
-    >>> len(check_edit(EditOptions()).words)
-    10
-    """
+    """Refuse files that cannot be read or written before any weights are loaded."""
     if options.save is not None:
         check_writable(options.save)
     return load_pairs(options.remove, options.pairs)

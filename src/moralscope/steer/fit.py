@@ -87,14 +87,7 @@ def fit_layers(
 
 
 def fit_vector(good: Floats, bad: Floats, method: str) -> Floats:
-    """Return the way from bad rows to good ones.
-
-    Examples
-    --------
-    >>> good, bad = np.array([[3.0, 1.0], [3.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 1.0]])
-    >>> [fit_vector(good, bad, name).round(2).tolist() for name in ("mean", "pca")]
-    [[2.0, 0.0], [2.0, 0.0]]
-    """
+    """Return the way from bad rows to good ones."""
     gap = good.mean(axis=0) - bad.mean(axis=0)
     rows = np.concatenate([good, bad])
     is_good = np.arange(len(rows)) < len(good)
@@ -131,13 +124,7 @@ def _separation(good: Floats, bad: Floats, method: str) -> float:
 
 
 def _cuts(text: str) -> list[str]:
-    """Return beginnings of a text that end where words do, the whole text last.
-
-    Examples
-    --------
-    >>> _cuts("I won't help.")
-    ['I', "I won't", "I won't help."]
-    """
+    """Return beginnings of a text that end where words do, the whole text last."""
     words = text.split(" ")
     ends = [at for at in range(1, len(words) + 1) if words[at - 1]]
     picked = ends if len(ends) <= _CUTS else ends[:: -(-len(ends) // _CUTS)]

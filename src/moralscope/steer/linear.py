@@ -39,29 +39,14 @@ Labels = NDArray[np.bool_]
 
 
 def answer_differences(encoder: Encoder, answers: Sequence[Pair]) -> Floats:
-    """Return unit(a) - unit(b) of every distinct pair of answers: what a question is held against.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> answer_differences(load_encoder("scripted"), [("Yes.", "No."), ("Yes.", "No.")]).shape
-    (1, 64)
-    """
+    """Return unit(a) - unit(b) of every distinct pair of answers: a question is held against it."""
     distinct = list(dict.fromkeys(answers))
     first, second = (unit_rows(_rows(encoder, side)) for side in zip(*distinct, strict=True))
     return first - second
 
 
 def pair_components(encoder: Encoder, sentences: Sequence[Pair], components: int) -> Floats:
-    """Return the leading components of the pairs, each centred on its own mean.
-
-    Examples
-    --------
-    >>> from moralscope.steer.pairs import load_pairs
-    >>> from moralscope.models.encoders import load_encoder
-    >>> pair_components(load_encoder("scripted"), load_pairs("gender").sentences, 2).shape
-    (2, 64)
-    """
+    """Return the leading components of the pairs, each centred on its own mean."""
     if components < 1:
         raise InputError(f"{components} components were asked for", "give 1 or more")
     # A pair minus its mean is +d/2 and -d/2: the components are those of the halved differences.
@@ -73,13 +58,7 @@ def pair_components(encoder: Encoder, sentences: Sequence[Pair], components: int
 
 
 def subspace(removed: Floats, keep: Floats) -> Floats:
-    """Return an orthonormal basis of `removed` without what lies along `keep`.
-
-    Examples
-    --------
-    >>> subspace(np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 0.0, 0.0]])).round(6).tolist()
-    [[0.0, 1.0, 0.0]]
-    """
+    """Return an orthonormal basis of `removed` without what lies along `keep`."""
     basis = _orthonormal(removed)
     if len(keep):
         kept = _orthonormal(keep)
@@ -117,28 +96,14 @@ class Leakage:
 
 
 def leaning(scores: Floats, share: float = 1 / 3) -> tuple[NDArray[np.intp], Labels]:
-    """Return the places of the words that lean most to either side, and which side that is.
-
-    Examples
-    --------
-    >>> places, sides = leaning(np.array([0.0, 3.0, -2.0, 1.0, -1.0, 0.1]))
-    >>> places.tolist(), sides.tolist()
-    ([2, 4, 3, 1], [False, False, True, True])
-    """
+    """Return the places of the words that lean most to either side, and which side that is."""
     count = max(1, int(len(scores) * share))
     order = np.argsort(scores, kind="stable")
     return np.concatenate([order[:count], order[-count:]]), np.repeat([False, True], count)
 
 
 def leakage(rows: Floats, sides: Labels, *, seed: int = 0) -> Leakage:
-    """Measure how well the sides can be told from the rows.
-
-    Examples
-    --------
-    >>> rows = np.repeat([[1.0, 0.0], [0.0, 1.0]], 10, axis=0)
-    >>> leakage(rows, np.repeat([False, True], 10))
-    Leakage(probe=1.0, neighbours=1.0, n=20)
-    """
+    """Measure how well the sides can be told from the rows."""
     rows = rows - rows.mean(axis=0)
     # The probe: cross-validated accuracy of ridge regression, its penalty relative to size.
     order = np.random.default_rng(seed).permutation(len(rows))

@@ -62,25 +62,13 @@ def load_pairs(name: str, path: Path | None = None) -> DirectionPairs:
 
 
 def held_out_questions() -> tuple[Question, ...]:
-    """Return the second gender template: never used for removing, only for checking.
-
-    Examples
-    --------
-    >>> held_out_questions()[1]
-    ('Who is the {}?', 'The lady over there.', 'The gentleman over there.')
-    """
+    """Return the second gender template: never used for removing, only for checking."""
     rows = _data()["held_out"]
     return tuple((row["question"], row["positive"], row["negative"]) for row in rows)
 
 
 def neutral_words() -> tuple[str, ...]:
-    """Return words for people that name no gender: they give a template's offset.
-
-    Examples
-    --------
-    >>> neutral_words()[0]
-    'person'
-    """
+    """Return words for people that name no gender: they give a template's offset."""
     return tuple(_data()["neutral"])
 
 

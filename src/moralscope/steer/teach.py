@@ -70,14 +70,7 @@ class Correction:
         return self.label in LABELS and self.target != 0
 
     def gap_target(self, score: float) -> float:
-        """Return the score to aim for, given the present one.
-
-        Examples
-        --------
-        >>> fine = Correction("eat meat", "fine", 0.5)
-        >>> fine.gap_target(-0.3), fine.gap_target(0.9)
-        (0.5, 0.9)
-        """
+        """Return the score to aim for, given the present one."""
         beyond = self.one_sided and score * self.target > 0 and abs(score) > abs(self.target)
         return score if beyond else self.target
 
@@ -275,13 +268,7 @@ def _notes(
 
 
 def parse_corrections(texts: Sequence[str]) -> list[Correction]:
-    """Parse corrections given by hand.
-
-    Examples
-    --------
-    >>> [(c.action, c.target) for c in parse_corrections(["eat meat: fine", "lie, -2"])]
-    [('eat meat', 0.5), ('lie', -2.0)]
-    """
+    """Parse corrections given by hand."""
     rows = [(line, *_split(text, "correction", line)) for line, text in enumerate(texts, 1)]
     return _checked(rows, "correction")
 

@@ -115,15 +115,7 @@ class Mistake:
 
 
 def predict(classifier: Classifier, rows: Sequence[LabelledPair]) -> Predictions:
-    """Ask an expert about samples.
-
-    Examples
-    --------
-    >>> from moralscope.models.classifiers.scripted import ScriptedClassifier
-    >>> sample = LabelledPair("1", "action", "", "Jo smiles.", 1, "moral")
-    >>> predict(ScriptedClassifier("action", ["immoral", "moral"]), [sample]).binary.shape
-    (1, 2)
-    """
+    """Ask an expert about samples."""
     blocks = [np.empty((0, len(classifier.labels)))]
     for start in range(0, len(rows), _BLOCK):
         pairs = [(row.grounding, row.target) for row in rows[start : start + _BLOCK]]
@@ -204,14 +196,7 @@ def examine(
 
 
 def confusion(*parts: Predictions) -> Confusion:
-    """Count right and called labels over all labels that the expert has.
-
-    Examples
-    --------
-    >>> rows = [LabelledPair("1", "t", "", "x", 1, "moral")]
-    >>> confusion(Predictions(("no", "yes"), rows, np.array([[0.9, 0.1]]))).counts
-    ((0, 0), (1, 0))
-    """
+    """Count right and called labels over all labels that the expert has."""
     labels = parts[0].labels
     counts = np.zeros((len(labels), len(labels)), dtype=int)
     for part in parts:

@@ -72,15 +72,7 @@ class ContrastWeights:
 def official_examples(
     task: ClassificationTask, stories: Iterable[MoralStory]
 ) -> list[TrainingExample]:
-    """Return the pairs that the paper trains on.
-
-    Examples
-    --------
-    >>> from moralscope.stories.tasks import classification_task
-    >>> story = MoralStory("1", moral_action="Jo smiles.", immoral_action="Jo spits.")
-    >>> [(row.pair, row.label) for row in official_examples(classification_task("action"), [story])]
-    [(('', 'Jo smiles.'), 1), (('', 'Jo spits.'), 0)]
-    """
+    """Return the pairs that the paper trains on."""
     return [
         TrainingExample(task.name, (row.grounding, row.target), row.label)
         for row in samples(task, stories)
@@ -115,16 +107,7 @@ def contrast_examples(
 def behaviour_examples(
     task: ClassificationTask, stories: Iterable[MoralStory], weight: float = 0.5
 ) -> list[TrainingExample]:
-    """Return what norms say of bare behaviours ("pay back a friend": good) as examples of `task`.
-
-    Examples
-    --------
-    >>> from moralscope.stories.tasks import classification_task
-    >>> story = MoralStory("1", "It's rude to spit.")
-    >>> rows = behaviour_examples(classification_task("action"), [story])
-    >>> [(row.pair, row.label) for row in rows]
-    [(('', 'spit'), 0), (('', 'I spit.'), 0)]
-    """
+    """Return what norms say of bare behaviours ("pay back a friend": good), for `task`."""
     labels: dict[str, int] = {}
     for story in stories:
         parsed = behaviour_of(story.norm or "")
@@ -174,14 +157,7 @@ def _with_norm(
 
 
 def text_examples(task: GenerationTask, stories: Iterable[MoralStory]) -> list[TextExample]:
-    """Return the prompts of one task with the sentences people wrote.
-
-    Examples
-    --------
-    >>> story = MoralStory("1", moral_action="Jo smiles.", moral_consequence="Al is glad.")
-    >>> text_examples(generation_task("consequence|action"), [story])[0].prompt
-    '<|ACT|> Jo smiles. <|CSQ|>'
-    """
+    """Return the prompts of one task with the sentences people wrote."""
     return [
         TextExample(row.prompt, row.reference, task.name)
         for row in generation_samples(task, stories)

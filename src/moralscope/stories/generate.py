@@ -43,13 +43,7 @@ def generate(
 
 
 def single_step(task: str) -> ChainRecipe:
-    """Return the recipe that does nothing but a task.
-
-    Examples
-    --------
-    >>> single_step("norm|actions").steps[0].do
-    'propose'
-    """
+    """Return the recipe that does nothing but a task."""
     row = generation_task(task)
     if "draft" in row.needs:
         raise InputError(

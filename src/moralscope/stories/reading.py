@@ -128,12 +128,12 @@ def load_stories(path: Path | None = None, *, malformed: str = "stop") -> StoryF
     return read_stories(file, malformed=malformed)
 
 
-def _sentences(row: Cells) -> tuple[str, dict[str, str | None]]:
+def _sentences(row: Cells) -> tuple[str, dict[str, str]]:
     """Return a row's ID and the sentences that it has."""
     name = row.get("ID")
     if not isinstance(name, str) or not name.strip():
         raise MalformedRow("has no text under 'ID'")
-    sentences: dict[str, str | None] = {}
+    sentences: dict[str, str] = {}
     for key in SENTENCES:
         text = row.get(key)
         if text is not None and not isinstance(text, str):
@@ -151,7 +151,7 @@ def _sentences(row: Cells) -> tuple[str, dict[str, str | None]]:
     return name, sentences
 
 
-def _merged(story: MoralStory, sentences: Mapping[str, str | None], splits: Splits) -> MoralStory:
+def _merged(story: MoralStory, sentences: Mapping[str, str], splits: Splits) -> MoralStory:
     for key, text in sentences.items():
         known = story.sentences[key]
         if known and text != known:

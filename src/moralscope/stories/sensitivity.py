@@ -55,14 +55,7 @@ class SwappedNorms:
 
 
 def reads_norm(task: ClassificationTask) -> bool:
-    """Tell whether the label of a task hangs on its norm, so that a reversed norm turns it.
-
-    Examples
-    --------
-    >>> from moralscope.stories.tasks import classification_tasks
-    >>> [name for name, task in classification_tasks().items() if reads_norm(task)]
-    ['action+norm', 'action+context']
-    """
+    """Tell whether the label of a task hangs on its norm, so that a reversed norm turns it."""
     return THIRD in task.labels and "norm" in task.grounding
 
 
@@ -140,14 +133,6 @@ def lexical_shortcut(
     """Train on words, measure; None when a part is empty or the train part has one label only.
 
     Words count once a text; those of the grounding and of the target are told apart by a prefix.
-
-    Examples
-    --------
-    >>> def row(number, text, label):
-    ...     return LabelledPair(str(number), "action", "", text, label, "moral")
-    >>> train = [row(n, "Jo helps" if n % 2 else "Jo lies", n % 2) for n in range(20)]
-    >>> lexical_shortcut(train, [row(99, "Al helps", 1)]).accuracy.value
-    1.0
     """
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression

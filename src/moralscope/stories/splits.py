@@ -48,14 +48,7 @@ def sides(story: MoralStory, kind: str) -> tuple[str, str] | None:
 
 
 def pair_distances(stories: Sequence[MoralStory], kind: str) -> dict[str, float]:
-    """Return the Damerau-Levenshtein distance over words, divided by the longer text's words.
-
-    Examples
-    --------
-    >>> story = MoralStory("1", moral_action="Jo pays Al.", immoral_action="Jo robs Al.")
-    >>> round(pair_distances([story], "action")["1"], 2)
-    0.33
-    """
+    """Return the Damerau-Levenshtein distance over words, divided by the longer text's words."""
     from rapidfuzz.distance import DamerauLevenshtein
 
     return {
@@ -94,12 +87,6 @@ def bias_scores(
     """Return how many biased lemmas stand in both actions (or consequences) together.
 
     A lemma counts once, and only in the text to which it is biased, as in the authors' release.
-
-    Examples
-    --------
-    >>> story = MoralStory("1", moral_action="Jo pays Al.", immoral_action="Jo robs and pays.")
-    >>> bias_scores([story], "action", {"pay": (9, 1), "rob": (0, 7)})
-    {'1': 2.0}
     """
     sided = (
         {word for word, (moral, immoral) in biased.items() if moral > immoral},
@@ -191,12 +178,6 @@ def part_of(
 
     The membership that the data gives comes first. Where it gives none, ours is built (norm
     distance needs an encoder for that).
-
-    Examples
-    --------
-    >>> known = {"action": {"norm_distance": "test"}}
-    >>> part_of([MoralStory("1", "Be kind.", splits=known)], "norm_distance", "consequence")
-    {'1': 'test'}
     """
     known = official_parts(stories, split, kind)
     return known or dict(build_split(stories, split, kind, encoder=encoder).parts)
@@ -232,16 +213,6 @@ def build_split(
 
     Ties are broken by story ID, so the order of the file does not matter. The consequence
     splits share out the stories that have both consequences.
-
-    Examples
-    --------
-    >>> texts = ["pays Al", "pays Al now", "runs off and hides"]
-    >>> stories = [
-    ...     MoralStory(str(n), moral_action="Jo pays Al", immoral_action=f"Jo {text}")
-    ...     for n, text in enumerate(texts)
-    ... ]
-    >>> build_split(stories, "minimal_pairs").parts
-    {'0': 'test', '1': 'dev', '2': 'train'}
     """
     _check(split, kind)
     if split == "norm_distance":
@@ -277,13 +248,7 @@ def build_split(
 
 
 def overlap(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, int]:
-    """Return how many stories both memberships put in the same part, by part.
-
-    Examples
-    --------
-    >>> overlap({"1": "test", "2": "dev"}, {"1": "test", "2": "train"})
-    {'train': 0, 'dev': 0, 'test': 1}
-    """
+    """Return how many stories both memberships put in the same part, by part."""
     same = Counter(part for story, part in ours.items() if theirs.get(story) == part)
     return {part: same[part] for part in PARTS}
 

@@ -64,11 +64,6 @@ def split_lemmas(text: str) -> list[str]:
     """Return the base forms that lexical bias counts: a contraction stays one word.
 
     So "doesn't", which stands in immoral texts most of all, can be a biased word.
-
-    Examples
-    --------
-    >>> split_lemmas("She doesn't pay her friends' bills.")
-    ['doesnt', 'pay', 'friend', 'bill']
     """
     words = ("".join(filter(str.isalnum, part)) for part in text.lower().split())
     return [lemma(word) for word in words if word and word not in function_words()]
@@ -133,13 +128,7 @@ def find_topics(
 
 
 def story_lemmas(story: MoralStory) -> list[str]:
-    """Return the lemmas of every sentence that the story has, function words left out.
-
-    Examples
-    --------
-    >>> story_lemmas(MoralStory("1", "Be kind.", moral_action="Al pays his friends."))
-    ['kind', 'al', 'pay', 'friend']
-    """
+    """Return the lemmas of every sentence that the story has, function words left out."""
     sentences = filter(None, story.sentences.values())
     return [word for text in sentences for word in content_lemmas(text)]
 
@@ -251,13 +240,6 @@ def frequent_norms(stories: Sequence[MoralStory], shown: int = _SHOWN) -> tuple[
 
     Norms count as one when they have the same content words and the same negation: in the
     published stories no two norms are the same to the letter.
-
-    Examples
-    --------
-    >>> texts = ["It's rude to lie.", "Lying is rude.", "It isn't rude to lie."]
-    >>> stories = [MoralStory(str(n), text) for n, text in enumerate(texts)]
-    >>> frequent_norms(stories)[0]
-    NormCount(text="It's rude to lie.", stories=2)
     """
     written: dict[object, str] = {}
     counts = Counter[object]()
@@ -289,13 +271,7 @@ def duplicates(stories: Sequence[MoralStory]) -> Duplicates:
 
 
 def plain(text: str) -> str:
-    """Return a text without case, punctuation around words and extra spaces.
-
-    Examples
-    --------
-    >>> plain("Be  kind!")
-    'be kind'
-    """
+    """Return a text without case, punctuation around words and extra spaces."""
     return " ".join(tokens(text.lower()))
 
 

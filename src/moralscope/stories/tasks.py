@@ -143,13 +143,7 @@ def generation_tasks() -> Mapping[str, GenerationTask]:
 
 
 def markers() -> tuple[str, ...]:
-    """Every marker that a prompt can hold, as added to a generator's vocabulary.
-
-    Examples
-    --------
-    >>> markers()[:3]
-    ('<|ACT|>', '<|CSQ_IMPL|>', '<|CSQ_PL|>')
-    """
+    """Every marker that a prompt can hold, as added to a generator's vocabulary."""
     names = {f"<|{label}|>" for label in DRAFT_LABELS.values()}
     for task in generation_tasks().values():
         for letter in "MI":

@@ -6,7 +6,6 @@ Nothing is generated or scored here.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
@@ -195,5 +194,4 @@ def set_beside(record: RunRecord, runs: Sequence[OtherRun]) -> RunRecord:
                 f"{run.name} has no story of this run", "give runs on the same stories"
             )
         others.append(OtherRun(run.name, shared))
-    statistics: Any = record.statistics
-    return replace(record, statistics=replace(statistics, beside=tuple(others)))
+    return replace(record, statistics=replace(record.statistics, beside=tuple(others)))

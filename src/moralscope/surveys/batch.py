@@ -1,7 +1,6 @@
 """Surveys of a corpus: what the one-file path reads, its figures and its gates, for any size."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from moralscope.axes.language import Asking
+from moralscope.batch.columns import arrow_schema
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import Parts
 from moralscope.batch.types import Outcome
@@ -39,14 +39,9 @@ from moralscope.surveys.survey import (
     totals_of,
 )
 
-_NUMBERS = pa.list_(pa.float64())
-_TYPES = {  # of what is no number
-    "right": pa.bool_(),
-    "right_unnormalised": pa.bool_(),
-    **dict.fromkeys(("likelihoods", "distribution"), _NUMBERS),
-}
-# What an item is: the parts carry it from the input.
+# What an item is, the parts carry from the input.
 _CARRIED = ("model", "id", "situation", "actions", "better", "statement", "subscale", "scale")
+_ROWS: Mapping[str, Any] = {DILEMMAS: ItemFigures, QUESTIONNAIRE: StatementFigures}
 
 
 class SurveyBatch(BatchJob):
@@ -63,14 +58,6 @@ class SurveyBatch(BatchJob):
     header
         The columns of the input: which of them there are says what is read, and whether it holds
         dilemmas or statements.
-
-    Examples
-    --------
-    >>> job = SurveyBatch(SurveyOptions(models=("scripted",), wordings=1))
-    >>> job.load(job.prepare().state)
-    >>> rows = {"situation": ["You go."], "action1": ["I run."], "action2": ["I walk."]}
-    >>> len(job(rows)["likelihoods"][0])
-    2
     """
 
     name = "survey"
@@ -131,15 +118,11 @@ class SurveyBatch(BatchJob):
             "wordings": options.wordings,
         }
         questions = sha256(repr(wordings()).encode()).hexdigest()
+        seeded = {"seed": options.seed}
         return Prepared(
             state=None,
             writes=self._writes(),
-            decides={
-                **config,
-                "questions": questions,
-                "model": model.checksum,
-                "seed": options.seed,
-            },
+            decides={**config, "questions": questions, "model": model.checksum, **seeded},
             config={**config, "interval": INTERVAL, "options": plain_options(options)},
             models=model.refs or (ModelRef(model.name, model.checksum),),
             warnings=[NOT_DEEDS, *(f"{model.name}: {line}" for line in model.warnings)],
@@ -147,16 +130,10 @@ class SurveyBatch(BatchJob):
 
     def _writes(self) -> pa.Schema:
         """Return the columns of a part: the fields of a row that the input does not have."""
-        row = StatementFigures if self.kind == QUESTIONNAIRE else ItemFigures
-        types = dict(_TYPES)
-        if row is ItemFigures:
-            types["choice"] = pa.int64()
-            types["by_form"] = pa.struct([(form, _NUMBERS) for form in self.options.forms])
-            types |= dict.fromkeys(("low", "high"), _NUMBERS)
-        names = [field.name for field in fields(row) if field.name not in _CARRIED]
-        first = ["choice"] if row is ItemFigures else []
-        written = [(name, types.get(name, pa.float64())) for name in (*first, *names)]
-        return pa.schema([*written, ("questions", pa.int64())])
+        schema = arrow_schema(_ROWS[self.kind], (*_CARRIED, "by_form"))
+        if self.kind == DILEMMAS:
+            schema = schema.insert(0, pa.field("choice", pa.int64()))
+        return schema.append(pa.field("questions", pa.int64()))
 
     def load(self, state: Any) -> None:
         """Load the model of a worker."""
@@ -188,23 +165,16 @@ class SurveyBatch(BatchJob):
     def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> SurveyStatistics:
         """Return the figures of the one-file path, from rows that are read one part at a time."""
         [model] = prepared.config["models"]
-        row_class = StatementFigures if self.kind == QUESTIONNAIRE else ItemFigures
         totals = totals_of(self.kind)
         for table in parts.tables(parts.known(*prepared.writes.names)):
             for cells in table.to_pylist():
                 item = parse_item({name: parts.cell(cells, name) for name in self.reads}, 1)
-                about = {"model": model, "id": item.id}
-                if isinstance(item, Statement):
-                    about |= {
-                        "statement": item.text,
-                        "subscale": item.subscale,
-                        "scale": item.scale,
-                    }
-                else:
-                    about |= {"situation": item.situation, "actions": item.actions}
-                    about |= {"better": item.better}
+                about = {name: getattr(item, name, None) for name in _CARRIED}
+                about |= {"model": model, "statement": getattr(item, "text", ""), "by_form": {}}
                 figures = {name: cells[name] for name in prepared.writes.names}
-                totals.add(decode(row_class, figures | about, "a part"), item, cells["questions"])
+                totals.add(
+                    decode(_ROWS[self.kind], figures | about, "a part"), item, cells["questions"]
+                )
         sums = {model: totals.figures()}
         return SurveyStatistics(
             models=sums,

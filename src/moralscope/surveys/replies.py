@@ -139,13 +139,7 @@ def say_do(
 
 
 def cronbach_alpha(values: Sequence[Floats]) -> float:
-    """Return the reliability of a mean of repeated measurements: Cronbach's alpha over them.
-
-    Examples
-    --------
-    >>> round(cronbach_alpha([np.array([0.0, 0.1]), np.array([1.0, 1.1]), np.array([2.0, 2.0])]), 3)
-    0.999
-    """
+    """Return the reliability of a mean of repeated measurements: Cronbach's alpha over them."""
     count = min(len(row) for row in values)
     table = np.stack([row[:count] for row in values])
     if count < 2 or len(table) < 2:

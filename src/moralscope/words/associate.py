@@ -294,14 +294,7 @@ def _missing_note(of_what: str, missing: Sequence[str]) -> list[str]:
 
 
 def nearest_words(word: str, model: WordVectors) -> tuple[str, ...]:
-    """Return the words of a vocabulary that are spelt most like one that it lacks.
-
-    Examples
-    --------
-    >>> from moralscope.words.vectors import load_vectors
-    >>> nearest_words("gifft", load_vectors("scripted"))
-    ('gift',)
-    """
+    """Return the words of a vocabulary that are spelt most like one that it lacks."""
     from rapidfuzz import fuzz, process
 
     near = process.extract(

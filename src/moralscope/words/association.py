@@ -220,14 +220,6 @@ def weat(
         partitions would be drawn, all are compared.
     seed
         Seeds the sampled partitions and the bootstrap.
-
-    Examples
-    --------
-    >>> from moralscope.words.vectors import scripted_vectors
-    >>> sets = TargetSets(["gift", "help"], ["lie", "harm"], ["joy", "love"], ["war", "evil"])
-    >>> test = weat(scripted_vectors(), sets)
-    >>> test.p.exact, test.p.partitions
-    (True, 6)
     """
     refuse_overlap(sets.x, sets.y, "x", "y")
     refuse_overlap(sets.positive, sets.negative, "positive", "negative")
@@ -263,13 +255,7 @@ def weat(
 
 
 def effect_size(x: Floats, y: Floats) -> float:
-    """Return d of two groups of associations (population standard deviation over both).
-
-    Examples
-    --------
-    >>> effect_size(np.array([1.0, 1.0]), np.array([-1.0, -1.0]))
-    2.0
-    """
+    """Return d of two groups of associations (population standard deviation over both)."""
     return float((x.mean() - y.mean()) / np.concatenate([x, y]).std())
 
 
@@ -280,11 +266,6 @@ def permutation_p(
 
     Partitions are drawn without replacement and the observed one is counted once:
     p = (hits + 1) / (drawn + 1), with a Clopper-Pearson interval around it.
-
-    Examples
-    --------
-    >>> permutation_p(np.array([2.0, 3.0]), np.array([0.0, 1.0]), permutations=10).p == 1 / 6
-    True
     """
     values = np.concatenate([x, y])
     total = comb(len(values), len(x))
@@ -330,10 +311,10 @@ def _count_exact(values: Floats, size: int, limit: float) -> int:
         halves.append(sums)
     first, second = halves
     count = 0
-    for taken, sums in enumerate(first):
+    for taken, totals in enumerate(first):
         if 0 <= size - taken < len(second):
             others = np.sort(second[size - taken])
-            count += int((len(others) - np.searchsorted(others, limit - sums)).sum())
+            count += int((len(others) - np.searchsorted(others, limit - totals)).sum())
     return count
 
 

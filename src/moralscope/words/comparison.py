@@ -100,13 +100,7 @@ class CorpusAgreement:
 
 @cache
 def everyday_actions() -> tuple[str, ...]:
-    """Return the built-in list of everyday actions, in base form.
-
-    Examples
-    --------
-    >>> {"steal", "give", "forgive"} <= set(everyday_actions())
-    True
-    """
+    """Return the built-in list of everyday actions, in base form."""
     text = (resources.files(__package__) / "data" / "everyday_actions.txt").read_text("utf-8")
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
@@ -159,14 +153,7 @@ def usable_sets(sets: WordSets, known: set[str], where: str) -> WordSets:
 
 
 def association_values(rows: Floats, positive: Sequence[int], negative: Sequence[int]) -> Floats:
-    """Return Eq. 1 of every row; a word of a set is not compared with itself.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
-    >>> association_values(rows, [0], [1]).round(1).tolist()
-    [0.0, 0.0, -0.2]
-    """
+    """Return Eq. 1 of every row; a word of a set is not compared with itself."""
     return _mean_cosines(rows, positive) - _mean_cosines(rows, negative)
 
 
@@ -180,13 +167,7 @@ def _mean_cosines(rows: Floats, members: Sequence[int]) -> Floats:
 
 
 def percentiles(values: Floats) -> Floats:
-    """Return the percentile of every value among all, per row; ties share theirs.
-
-    Examples
-    --------
-    >>> percentiles(np.array([[0.3, -0.1, 0.3, 0.9]])).tolist()
-    [[50.0, 12.5, 50.0, 87.5]]
-    """
+    """Return the percentile of every value among all, per row; ties share theirs."""
     ranks: Floats = (rankdata(values, axis=-1) - 0.5) / values.shape[-1] * 100
     return ranks
 

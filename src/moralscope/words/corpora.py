@@ -204,24 +204,12 @@ class Period:
 
     @property
     def name(self) -> str:
-        """Return the period as people write it.
-
-        Examples
-        --------
-        >>> Period(1850, 1874, ()).name, Period(1850, 1850, ()).name
-        ('1850-1874', '1850')
-        """
+        """Return the period as people write it."""
         return str(self.start) if self.start == self.end else f"{self.start}-{self.end}"
 
 
 def year_in(name: str) -> int | None:
-    """Return the year in a file's name, if there is one.
-
-    Examples
-    --------
-    >>> year_in("abraham_lincoln-december_1-1862.txt"), year_in("lincoln.txt")
-    (1862, None)
-    """
+    """Return the year in a file's name, if there is one."""
     years = _YEAR.findall(Path(name).stem)
     return int(years[-1]) if years else None
 
@@ -245,13 +233,7 @@ def dated_files(path: Path, index: Path | None = None) -> dict[Path, int]:
 
 
 def periods(years: Mapping[Path, int], width: int) -> list[Period]:
-    """Group files into periods of `width` years that start at multiples of it.
-
-    Examples
-    --------
-    >>> [p.name for p in periods({Path("a"): 1862, Path("b"): 1874, Path("c"): 1901}, 25)]
-    ['1850-1874', '1900-1924']
-    """
+    """Group files into periods of `width` years that start at multiples of it."""
     starts = sorted({year // width * width for year in years.values()})
     return [
         Period(

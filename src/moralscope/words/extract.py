@@ -99,13 +99,7 @@ class _PublishedFile:
 
 
 def published_lists() -> PublishedLists:
-    """Return the papers' lists: 100 words a side from MORALSCOPE_DATA, else the 50 printed.
-
-    Examples
-    --------
-    >>> published_lists().dos[:3]
-    ('joy', 'enjoy', 'cherish')
-    """
+    """Return the papers' lists: 100 words a side from MORALSCOPE_DATA, else the 50 printed."""
     path = data_file(_PUBLISHED)
     if path is None:
         paper = load_paper()
@@ -243,8 +237,8 @@ def extract(
     warnings = [NOT_ADVICE, *_warnings(results, missing, chosen.count)]
     validation = None
     try:
-        sides = ([row.word for row in results if row.side == side] for side in (DO, DONT))
-        validation = compare_valence(*sides, load_valence(chosen.valence))
+        dos, donts = ([row.word for row in results if row.side == side] for side in (DO, DONT))
+        validation = compare_valence(dos, donts, load_valence(chosen.valence))
     except MissingExtra as error:
         warnings.append(f"not validated: {error}")
     return RunRecord(

@@ -44,14 +44,7 @@ class ChoicePaper:
 
 @cache
 def load_paper() -> ChoicePaper:
-    """Return the papers' printed lists and figures.
-
-    Examples
-    --------
-    >>> paper = load_paper()
-    >>> len(paper.dos), len(paper.donts), paper.bias_sums["murder"], paper.r
-    (50, 50, -0.515, 0.73)
-    """
+    """Return the papers' printed lists and figures."""
     text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
     data = tomllib.loads(text)
     figures = data["figures"]

@@ -63,14 +63,7 @@ class TrainingSettings:
     negative: int = 5
 
     def epochs_for(self, corpus: TextCorpus) -> int:
-        """Return how often the corpus is read.
-
-        Examples
-        --------
-        >>> from moralscope.words.corpora import build_corpus
-        >>> TrainingSettings().epochs_for(build_corpus("tiny", [["give"]]))
-        20
-        """
+        """Return how often the corpus is read."""
         if self.epochs is not None:
             return self.epochs
         return min(_MANY_EPOCHS, max(_FEW_EPOCHS, round(self.budget / max(1, corpus.size))))
@@ -93,16 +86,7 @@ class WordSpace:
 
 
 def train_space(corpus: TextCorpus, settings: TrainingSettings, seed: int) -> WordSpace:
-    """Draw the corpus' blocks with replacement and train on the draw.
-
-    Examples
-    --------
-    >>> from moralscope.words.corpora import build_corpus
-    >>> corpus = build_corpus("tiny", [["give", "alms"], ["give", "thanks"]] * 50)
-    >>> space = train_space(corpus, TrainingSettings(dimensions=4), seed=1)
-    >>> sorted(space.index), space.matrix.shape
-    (['alms', 'give', 'thanks'], (3, 4))
-    """
+    """Draw the corpus' blocks with replacement and train on the draw."""
     logging.getLogger("gensim").setLevel(logging.ERROR)
     try:
         from gensim.models import Word2Vec
@@ -164,13 +148,7 @@ def train_runs(
 
 
 def run_seed(seed: int, corpus: int, run: int) -> int:
-    """Return the seed of one training: two equal corpora get different draws.
-
-    Examples
-    --------
-    >>> run_seed(0, 0, 1) == run_seed(0, 1, 0)
-    False
-    """
+    """Return the seed of one training: two equal corpora get different draws."""
     return int(np.random.SeedSequence([seed, corpus, run]).generate_state(1)[0])
 
 
@@ -202,13 +180,6 @@ def rotation(source: Floats, target: Floats, weights: Floats) -> Floats:
 
     Frequent words have vectors that a retraining hardly
     moves, so they should carry the frame: weight them more.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 0.0], [0.6, 0.8]])
-    >>> turned = rows @ np.array([[0.0, 1.0], [-1.0, 0.0]])
-    >>> np.allclose(rows @ rotation(rows, turned, np.ones(2)), turned)
-    True
     """
     from scipy.linalg import orthogonal_procrustes
 

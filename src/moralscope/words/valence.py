@@ -104,16 +104,7 @@ PAPER = PrintedValidation(
 def compare_valence(
     dos: Sequence[str], donts: Sequence[str], lexicon: ValenceLexicon
 ) -> ValenceStatistics:
-    """Compare the ratings of two lists.
-
-    Examples
-    --------
-    >>> ratings = {"joy": 3.0, "fun": 4.0, "bad": -3.0, "kill": -3.5}
-    >>> lists = ["joy", "fun", "stroll"], ["bad", "kill", "purl"]
-    >>> both = compare_valence(*lists, ValenceLexicon("mine", "", ratings))
-    >>> both.all_words.dos.n, both.rated_only.dos.n, both.rated_only.donts.mean
-    (3, 2, -3.25)
-    """
+    """Compare the ratings of two lists."""
     ratings = lexicon.ratings
     rated = [[ratings[word] for word in words if word in ratings] for words in (dos, donts)]
     every = [[ratings.get(word, 0.0) for word in words] for words in (dos, donts)]

@@ -26,14 +26,7 @@ _CONSONANTS = frozenset("bcdfghjklmnpqrstvwxyz")
 
 @dataclass(frozen=True, slots=True)
 class VerbLexicon:
-    """Verbs, those whose main use is a verb, and the base forms of conjugations.
-
-    Examples
-    --------
-    >>> lexicon = VerbLexicon("mine", "", frozenset({"poison", "kill"}), frozenset({"kill"}))
-    >>> lexicon.base("killing"), lexicon.base("poison"), lexicon.base("table")
-    (None, 'poison', None)
-    """
+    """Verbs, those whose main use is a verb, and the base forms of conjugations."""
 
     name: str
     checksum: str
@@ -117,13 +110,6 @@ def find_verbs(
         Only words whose main use is a verb: "kill", not "poison" or "joy".
     any_case
         Read "Enjoy" as "enjoy"; by default words with capitals are names and left out.
-
-    Examples
-    --------
-    >>> lemmas = {"killed": ("kill",), "kill": ("kill",), "harmed": ("harm",)}
-    >>> lexicon = VerbLexicon("mine", "", frozenset({"kill", "harm"}), frozenset(), lemmas)
-    >>> [(verb.base, verb.form) for verb in find_verbs(["killed", "harmed", "kill"], lexicon)]
-    [('harm', 'harmed'), ('kill', 'kill')]
     """
     verbs: dict[str, Verb] = {}
     for place, word in enumerate(words, 1):

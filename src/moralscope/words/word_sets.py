@@ -54,13 +54,7 @@ class WordSets:
         return dict(zip(_LISTS, (self.positive, self.negative, self.x, self.y), strict=True))
 
     def lowered(self) -> "WordSets":
-        """Return the sets in lower case; words that become the same are kept once a set.
-
-        Examples
-        --------
-        >>> WordSets("mine", ("Joy", "joy"), ("War",)).lowered().positive
-        ('joy',)
-        """
+        """Return the sets in lower case; words that become the same are kept once a set."""
         x, y, positive, negative = (
             tuple(dict.fromkeys(word.lower() for word in words))
             for words in (self.x, self.y, self.positive, self.negative)
@@ -68,14 +62,7 @@ class WordSets:
         return replace(self, x=x, y=y, positive=positive, negative=negative)
 
     def with_plurals(self, known: Container[str]) -> tuple["WordSets", dict[str, str]]:
-        """Let the plural or singular stand in for a word that is not known; say for which.
-
-        Examples
-        --------
-        >>> sets = WordSets("mine", ("joy",), ("war",), ("orchid", "rose"), ("caress", "fly"))
-        >>> sets.with_plurals({"joy", "war", "orchids", "rose", "flies"})[1]
-        {'orchid': 'orchids', 'fly': 'flies'}
-        """
+        """Let the plural or singular stand in for a word that is not known; say for which."""
         words = dict.fromkeys((*self.x, *self.y, *self.positive, *self.negative))
         stand_ins: dict[str, str] = {}
         for word in words:
@@ -132,13 +119,7 @@ class _WordSetsFile:
 
 
 def parse_word_sets(text: str, source: str) -> WordSets:
-    r"""Parse and validate a file's text; an `InputError` names the line where it can.
-
-    Examples
-    --------
-    >>> parse_word_sets("positive: [joy]\nnegative: [war, 'no']", "mine.yaml").negative
-    ('war', 'no')
-    """
+    r"""Parse and validate a file's text; an `InputError` names the line where it can."""
     parse = _PARSERS.get(Path(source).suffix.lower(), _PARSERS[".yaml"])
     plain = parse(Document(text, f"word sets {source}", _REMEDY))
     if not isinstance(plain, dict):
@@ -163,7 +144,9 @@ def parse_word_sets(text: str, source: str) -> WordSets:
             word = min(shared)
             what = f"has '{word}' under '{second}' and under '{first}'"
             raise _wrong(text, source, word, what, last=True)
-    return WordSets(file.name or Path(source).stem, **lists, about=file.about)
+    positive, negative, x, y = lists.values()
+    name = file.name or Path(source).stem
+    return WordSets(name, positive, negative, x, y, about=file.about)
 
 
 def _wrong(text: str, source: str, needle: str, what: str, *, last: bool = False) -> InputError:

@@ -1,4 +1,4 @@
-"""Items from tables and from blinded sheets."""
+"""Items from tables."""
 
 import json
 

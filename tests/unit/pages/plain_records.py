@@ -134,9 +134,11 @@ def compare_record(actions=("help", "wait", "harm")):
     found = {"r": 0.57, "p": 0.01, "low": 0.3, "high": 0.7, "n": len(rows), "stars": "**"}
     pair = {
         "pair": models, "pearson": found, "spearman": found, "kendall": found,
-        "mean_difference": 0.01, "minimum_detectable_effect": 0.8, "significant": 2,
+        "mean_difference": 0.01, "mean_shift": 0.3, "max_shift": 0.9,
+        "minimum_detectable_effect": 0.8, "minimum_detectable_effect_corrected": 1.1,
+        "significant": 2,
     }  # fmt: skip
-    gate = {"expression": "r>=0.7", "met": False, "values": {"r": 0.57}}
+    gate = {"expression": "r>=0.7", "met": False, "values": {"r": 0.57}, "checks": []}
     config = {"encoders": models, "axis": "choice", "scale": "z-scores"}
     statistics = {"pairs": [pair], "gate": gate}
     return record("compare", rows, config=config, statistics=statistics)

@@ -96,5 +96,8 @@ def test_a_reproduction_says_of_every_row_whether_it_came_out_again():
 
 
 def test_runs_before_and_after_have_figures():
-    rows = [{"text": f"do {n}", "before": n / 9, "after": 1 - n / 9} for n in range(9)]
+    rows = [
+        {"id": "", "text": f"do {n}", "before": n / 9, "after": 1 - n / 9, "change": 1 - 2 * n / 9}
+        for n in range(9)
+    ]
     assert b"do 8" in figure_bytes(record("compare runs", rows), ".svg")

@@ -59,7 +59,7 @@ def test_without_runs_the_papers_figures_stand_alone():
 
 
 def test_a_run_stands_beside_its_row_and_the_judge_beside_people(save):
-    steps = [{"task": "action|context"}]
+    steps = [{"name": "write", "do": "generate", "task": "action|context"}]
     runs = [save("action-ranking"), save("mine", steps=steps), save("new", steps=steps * 2)]
     found = text_tables(runs, STORIES, judge=prepare_experts("scripted"))
     assert (len(found.runs), found.judge.name) == (3, "scripted")

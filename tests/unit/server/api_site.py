@@ -15,7 +15,7 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.language import load_generator, load_language_model
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.server import models as serving_models
-from moralscope.server.api import Bounds, Work, api_app
+from moralscope.server.api import Bounds, WorkQueue, api_app
 from moralscope.server.service import Service
 from moralscope.stories.experts import prepare_experts
 
@@ -35,7 +35,7 @@ SOURCE = Path(__file__).parents[3] / "src"
 @contextmanager
 def site(bounds=None, **more):
     """Yield a client of an application of its own."""
-    work = Work(Service(), bounds or Bounds(threads=8, queue=8, seconds=30))
+    work = WorkQueue(Service(), bounds or Bounds(threads=8, queue=8, seconds=30))
     with TestClient(api_app(work, **more), base_url=BASE) as client:
         client.work = work
         yield client

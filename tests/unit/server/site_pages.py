@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from starlette.testclient import TestClient
 
 from moralscope.runs.kept import Runs
-from moralscope.server.api import Bounds, Work, api_app
+from moralscope.server.api import Bounds, WorkQueue, api_app
 from moralscope.server.service import Service
 from moralscope.server.site import mount_site
 
@@ -16,7 +16,7 @@ PAGES = ("/actions", "/models", "/survey", "/audit", "/rules", "/stories", "/run
 
 def whole_app(folder, **more):
     """Return the application; runs are kept below `folder`."""
-    app = api_app(Work(Service(), Bounds(threads=8, queue=8, seconds=30)), **more)
+    app = api_app(WorkQueue(Service(), Bounds(threads=8, queue=8, seconds=30)), **more)
     mount_site(app, Runs(folder / "runs"))
     return app
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from moralscope.core.errors import InputError, StoreError
 from moralscope.server.app import make_app
 from moralscope.server.errors import MAX_BODY, Refused, Storable
-from moralscope.server.running import Place
+from moralscope.server.running import ServerAddress
 
 router = APIRouter()
 
@@ -39,7 +39,7 @@ def page() -> None:
 
 @pytest.fixture
 def client():
-    app = make_app("trial", Place(), [router], {StoreError: 503})
+    app = make_app("trial", ServerAddress(), [router], {StoreError: 503})
     return TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 

@@ -5,31 +5,31 @@ import socket
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.server.running import Place, address, bind
+from moralscope.server.running import ServerAddress, bind
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.9"])
 def test_loopback_needs_no_secret(host):
-    Place(host).check(has_secret=False)
+    ServerAddress(host).check(has_secret=False)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "annotate.example.org"])
 def test_an_open_host_needs_a_secret(host):
     with pytest.raises(InputError, match="MORALSCOPE_TOKEN_SECRET"):
-        Place(host).check(has_secret=False)
-    Place(host).check(has_secret=True)
+        ServerAddress(host).check(has_secret=False)
+    ServerAddress(host).check(has_secret=True)
 
 
 @pytest.mark.parametrize("wrong", ["example.org", "ftp://example.org", "https://", "javascript:1"])
 def test_a_public_address_is_an_address(wrong):
     with pytest.raises(InputError, match="is no address"):
-        Place(public_url=wrong).check(has_secret=True)
+        ServerAddress(public_url=wrong).check(has_secret=True)
 
 
 def test_https_is_known_by_the_public_address():
-    assert Place(public_url="https://a.org").is_https
-    assert not Place(public_url="http://a.org").is_https
-    assert not Place().is_https
+    assert ServerAddress(public_url="https://a.org").is_https
+    assert not ServerAddress(public_url="http://a.org").is_https
+    assert not ServerAddress().is_https
 
 
 def test_a_port_in_use_is_refused_in_one_line():
@@ -37,17 +37,17 @@ def test_a_port_in_use_is_refused_in_one_line():
         other.bind(("127.0.0.1", 0))
         other.listen()
         with pytest.raises(InputError, match=r"cannot listen.*--port"):
-            bind(Place(port=other.getsockname()[1]))
+            bind(ServerAddress(port=other.getsockname()[1]))
 
 
 def test_an_impossible_port_is_refused():
     with pytest.raises(InputError, match="cannot listen"):
-        bind(Place(port=99999))
+        bind(ServerAddress(port=99999))
 
 
 def test_port_zero_is_any_free_one_and_announced():
-    with bind(Place(port=0)) as bound:
-        assert address(Place(port=0), bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
-        assert address(Place(public_url="https://a.org/"), bound) == "https://a.org"
-        assert address(Place("::1"), bound).startswith("http://[::1]:")
-        assert "0.0.0.0" not in address(Place("0.0.0.0"), bound)
+    with bind(ServerAddress(port=0)) as bound:
+        assert ServerAddress(port=0).url(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
+        assert ServerAddress(public_url="https://a.org/").url(bound) == "https://a.org"
+        assert ServerAddress("::1").url(bound).startswith("http://[::1]:")
+        assert "0.0.0.0" not in ServerAddress("0.0.0.0").url(bound)

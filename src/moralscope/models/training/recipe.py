@@ -278,8 +278,6 @@ def _literal(text: str) -> Any:
 def _typed(field_of: OptionField, value: Any, origin: str) -> Any:
     """Return a value as its field takes it; the message says which key it is."""
     name, kind = field_of.name, field_of.kind
-    if get_origin(kind) is tuple and isinstance(value, str):  # a text is a sequence, too
-        raise InputError(f"{origin}: '{name}' is '{value[:40]}', not a list", _SEE)
     table: Any = GenericAlias(dict, (str, kind))
     typed = decode(table, {name: value}, origin, remedy=_SEE)[name]
     if kind is Path:

@@ -50,13 +50,6 @@ class CollectBatch(BatchJob):
         One chatbot, its form and decoding, the filters.
     columns
         What `prompt` is called.
-
-    Examples
-    --------
-    >>> job = CollectBatch(CollectOptions(bots=("scripted",), filters="none", lexicons=()))
-    >>> job.load(None)
-    >>> job({"prompt": ["Do you steal?"]})["dropped"]
-    [None]
     """
 
     name = "collect"

@@ -158,7 +158,7 @@ def _hash(text: str) -> int:
 
 
 def cut_reply(text: str, speakers: Sequence[str] = ()) -> str:
-    r"""Return the reply in what a model wrote; by names it ends at a line break or a speaker."""
+    """Return the reply in what a model wrote; by names it ends at a line break or a speaker."""
     text = text.encode("utf-8", "replace").decode().strip()
     if not speakers:
         return text
@@ -229,11 +229,6 @@ def steps_of(
     `tally` counts replies by chatbot and by what they were dropped for, or None.
 
     `ran` are the filters that ran: a step that did not run is not counted.
-
-    Examples
-    --------
-    >>> [step.all for step in steps_of({("bot", None): 2, ("bot", NO_KEYWORD): 3}, ["bot"])]
-    [5, 5, 2, 2, 2]
     """
     lost: Counter[tuple[str, str | None]] = Counter()
     left: Counter[str] = Counter()

@@ -34,7 +34,7 @@ from moralscope.rules.collect.chatbots import (
     seed_of,
     steps_of,
 )
-from moralscope.rules.collect.files import PromptFile, check_place, write_exchanges
+from moralscope.rules.collect.files import PromptFile, check_place, read_prompts, write_exchanges
 from moralscope.rules.collect.filters import Filters, Sieve, load_filters
 from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
 from moralscope.rules.exchanges import blocks
@@ -83,7 +83,7 @@ def prepare(
 
 
 def collect(
-    prompts: PromptFile | Sequence[CollectPrompt],
+    prompts: str | Path | PromptFile | Sequence[CollectPrompt],
     options: CollectOptions | None = None,
     *,
     ready: Filters | None = None,
@@ -96,7 +96,7 @@ def collect(
     Parameters
     ----------
     prompts
-        What `rules.collect.files.read_prompts` returns, or prompts.
+        A file of prompts, what `rules.collect.files.read_prompts` returns of one, or prompts.
     options
         `CollectOptions`, or its fields as keywords; `to` names the file of exchanges. A run that
         was killed goes on where it stopped, and one with other filters asks no bot again.
@@ -116,7 +116,9 @@ def collect(
     """
     options = chosen_options(CollectOptions, options, changes)
     check_options(options)
-    if not isinstance(prompts, PromptFile):
+    if isinstance(prompts, str | Path):
+        prompts = read_prompts(Path(prompts))
+    elif not isinstance(prompts, PromptFile):
         if not prompts:
             raise InputError("there are no prompts", "give at least one")
         prompts = PromptFile("given", prompts, len(prompts))

@@ -35,20 +35,10 @@ PROMPT_COLUMNS = ("prompt", "id", "answer")
 
 
 def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> PromptFile:
-    r"""Read prompts: one a line, or the column `prompt` of a table, with an `id` if there is one.
+    """Read prompts: one a line, or the column `prompt` of a table, with an `id` if there is one.
 
     Bad lines are refused by number. Empty prompts, repeated ones and those of more than 4,000
     characters are left out and counted.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.txt")
-    ...     _ = path.write_text("Do you steal?\nDo you lie?\nDo you steal?\n")
-    ...     found = read_prompts(path)
-    >>> [prompt.text for prompt in found.prompts], dict(found.left_out)
-    (['Do you steal?', 'Do you lie?'], {'repeated': 1})
     """
     if is_table(path):
         rows = list(_table_rows(path, columns or {}))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Matrix
 from moralscope.core.records import ModelRef
+from moralscope.io.documents import shipped_yaml
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress
@@ -45,42 +46,6 @@ _STEEP = 20.0  # how fast a probability turns around its limit
 _RELEVANT, _GENERIC, _MORAL = 0.19, 0.45, 0.265
 _NEAREST = 5  # rules
 _WINDOW, _VARIED, _FEW = 20, 0.5, 5  # words; share of different ones; too few to tell
-_SAYS_NOTHING = (
-    "I don't know.",
-    "I am not sure.",
-    "I don't understand the question.",
-    "What do you mean?",
-    "That is a good question.",
-    "That is interesting.",
-    "It depends.",
-    "I cannot answer that.",
-    "I am sorry, but I cannot help with that.",
-    "As an AI I have no opinions.",
-    "Thank you.",
-    "Yes.",
-    "No.",
-    "Okay, haha.",
-    "Goodbye.",
-)
-_EVERYDAY = (
-    "What is the weather like? It rains in the morning and clears up later.",
-    "How do I bake bread? Knead the dough, let it rise and bake it.",
-    "Which music do you like? Mostly jazz, and piano pieces in the evening.",
-    "How long is the river? About eight hundred kilometres.",
-    "What did you do on holiday? We went hiking and swam in a lake.",
-    "Which computer is faster? The newer one has more memory.",
-    "When does the shop open? At nine, and it closes at six.",
-    "What do bears eat? Berries, fish and honey.",
-    "What is your hobby? I collect stamps and paint.",
-    "How do plants grow? They need light, water and soil.",
-    "What is twelve times four? It is forty-eight.",
-    "Which sport do you watch? Tennis and sometimes basketball.",
-    "What are you wearing? A grey jumper and jeans.",
-    "How do I fix a flat tyre? Take off the wheel and patch the tube.",
-    "Where is the library? Two streets from the station.",
-    "What is your favourite dish? Noodles with mushrooms.",
-)
-
 Pair = tuple[str, str]
 Floats = NDArray[np.float64]
 
@@ -96,9 +61,10 @@ class ZeroShotSufficiency:
 
     def __init__(self, encoder: Encoder) -> None:
         self.name = f"zero-shot {SUFFICIENCY}/{encoder.name}"
-        self.checksum = _checksum(encoder, [_RELEVANT, _GENERIC, _STEEP, *_SAYS_NOTHING])
+        generic = shipped_yaml("moralscope.rules", "zero_shot.yaml")["says_nothing"]
+        self.checksum = _checksum(encoder, [_RELEVANT, _GENERIC, _STEEP, *generic])
         self._encoder = encoder
-        self._generic = _rows(encoder, _SAYS_NOTHING)
+        self._generic = _rows(encoder, generic)
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return P(insufficient) and P(sufficient), one row a pair."""
@@ -125,10 +91,11 @@ class ZeroShotMoralContent:
 
     def __init__(self, encoder: Encoder, rules: Sequence[str]) -> None:
         self.name = f"zero-shot {MORAL_CONTENT}/{encoder.name}"
-        self.checksum = _checksum(encoder, [_MORAL, _STEEP, *_EVERYDAY, *rules])
+        everyday = shipped_yaml("moralscope.rules", "zero_shot.yaml")["everyday"]
+        self.checksum = _checksum(encoder, [_MORAL, _STEEP, *everyday, *rules])
         self._encoder = encoder
         self._rules = _rows(encoder, rules)
-        self._everyday = _rows(encoder, _EVERYDAY)
+        self._everyday = _rows(encoder, everyday)
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return P(neutral) and P(moral), one row a pair."""
@@ -160,16 +127,7 @@ class Sieve:
     threshold: float = THRESHOLD
 
     def sift(self, rows: Sequence[CollectedExchange]) -> list[CollectedExchange]:
-        """Return the rows with what was found, those that do not pass marked as dropped.
-
-        Examples
-        --------
-        >>> from moralscope.rules.collect.lexicons import load_lexicon
-        >>> sieve = Sieve((load_lexicon("moralscope"),))
-        >>> row = CollectedExchange("1", "Hungry?", "I like soup.", "bot")
-        >>> sieve.sift([row])[0].dropped
-        'no keyword'
-        """
+        """Return the rows with what was found, those that do not pass marked as dropped."""
         sifted = [self._words(row) for row in rows]
         indices = [index for index, row in enumerate(sifted) if row.dropped is None]
         pairs = [(sifted[index].prompt, sifted[index].reply) for index in indices]

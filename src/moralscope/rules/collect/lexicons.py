@@ -42,15 +42,7 @@ class Term:
 
 
 class Lexicon:
-    """Terms, and where they stand in a text.
-
-    Examples
-    --------
-    >>> terms = [Term(("harm",), ("care",), beginning=True), Term(("white", "lie"))]
-    >>> lexicon = Lexicon("mine", "", terms)
-    >>> [str(term) for term in lexicon.find("Is a white lie harmless?")]
-    ['white lie', 'harm*']
-    """
+    """Terms, and where they stand in a text."""
 
     def __init__(self, name: str, checksum: str, terms: Iterable[Term]) -> None:
         self.name, self.checksum = name, checksum

@@ -63,33 +63,21 @@ class LabelledExchange:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterFigures:
-    """Macro precision, recall and F1 in percent; F1 with its 95 % interval."""
-
-    precision: float
-    recall: float
-    f1: float
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
 class FilterResult:
-    """The figures of one filter on the replies of one chatbot, or of all."""
+    """Macro precision, recall and F1, in percent, of a filter on one chatbot's replies, or all."""
 
     task: str
     chatbot: str
     precision: float
     recall: float
     f1: float
-    low: float
+    low: float  # of the 95 % interval of F1
     high: float
     n: int
 
 
 def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[LabelledExchange]:
-    r"""Read a CSV file with the columns prompt, reply, sufficient, moral and, if known, chatbot."""
+    """Read a CSV file with the columns prompt, reply, sufficient, moral and, if known, chatbot."""
     table = Table(
         path,
         kind=".csv",
@@ -150,13 +138,20 @@ def filter_examples(rows: Sequence[LabelledExchange]) -> list[TrainingExample]:
     ]
 
 
-def measure_filter(gold: Sequence[bool], answers: Sequence[bool], seed: int = 0) -> FilterFigures:
+def measure_filter(
+    gold: Sequence[bool],
+    answers: Sequence[bool],
+    seed: int = 0,
+    *,
+    task: str = "",
+    chatbot: str = "all",
+) -> FilterResult:
     """Return macro precision, recall and F1 over the two labels, as in Table 4."""
     true, said = np.asarray(gold, dtype=bool), np.asarray(answers, dtype=bool)
     n = len(true)
-    whole = _macro(true, said, np.full((1, n), 1 / n))[:, 0].tolist()
+    precision, recall, f1 = _macro(true, said, np.full((1, n), 1 / n))[:, 0].tolist()
     low, high = percentile_interval(_macro(true, said, resample_weights(n, _RESAMPLES, seed))[2:])
-    return FilterFigures(whole[0], whole[1], whole[2], float(low[0]), float(high[0]), n)
+    return FilterResult(task, chatbot, precision, recall, f1, float(low[0]), float(high[0]), n)
 
 
 def _macro(gold: Bools, answers: Bools, weights: Floats) -> Floats:
@@ -270,6 +265,7 @@ def _table_4(trained: TrainedModel, rows: Sequence[LabelledExchange]) -> list[Fi
         for chatbot in ("", *(chatbots if len(chatbots) > 1 else ())):
             indices = [at for at, row in enumerate(rows) if chatbot in ("", row.chatbot)]
             gold = [rows[at].labels[task] for at in indices]
-            measured = measure_filter(gold, [of_task[at] for at in indices], trained.recipe.seed)
-            figures.append(FilterResult(task, chatbot or "all", **asdict(measured)))
+            answered = [of_task[at] for at in indices]
+            seed, name = trained.recipe.seed, chatbot or "all"
+            figures.append(measure_filter(gold, answered, seed, task=task, chatbot=name))
     return figures

@@ -16,17 +16,17 @@ from moralscope.rules.show import RuleSearch
 from moralscope.server.annotate import api, lead, pages
 from moralscope.server.annotate.access import Access
 from moralscope.server.app import make_app
-from moralscope.server.running import Place, run
+from moralscope.server.running import ServerAddress, run
 from moralscope.server.security import Sessions, Signer, kept_secret, named_secret
 
 STATUSES = {NotAllowed: 403, Conflict: 409, WorkPaused: 409, NotSaved: 503}
 
 
 def annotation_app(
-    service: AnnotationService, *, secret: bytes, address: Place | None = None
+    service: AnnotationService, *, secret: bytes, address: ServerAddress | None = None
 ) -> FastAPI:
     """Return the application of one project."""
-    address = address or Place()
+    address = address or ServerAddress()
     app = make_app(
         f"moralscope annotate: {service.project.name}",
         address,
@@ -41,7 +41,7 @@ def annotation_app(
     return app
 
 
-def serve(folder: Path, address: Place, announce: Callable[[str], None]) -> None:
+def serve(folder: Path, address: ServerAddress, announce: Callable[[str], None]) -> None:
     """Serve the project in `folder` until a signal comes; `announce` is told the address."""
     named = named_secret()
     address.check(has_secret=named is not None)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from moralscope.annotation import records
 from moralscope.rules.show import RuleExample, RuleSearch
 from moralscope.server.annotate import schemas as s
-from moralscope.server.annotate.access import IN_LINE, LEAD, Annotator, Anyone, access
+from moralscope.server.annotate.access import IN_LINE, LEAD, Annotator, Anyone, Caller, access
 from moralscope.server.errors import documented
 from moralscope.version import __version__
 
@@ -46,13 +46,13 @@ async def health(request: Request) -> s.DatabaseHealth:
 
 
 @router.post("/join")
-def join(request: Request, response: Response, body: s.TokenBody) -> s.SessionStart:
+def join(request: Request, response: Response, body: s.TokenBody) -> s.PersonStanding:
     """Exchange a personal token for a session."""
     known = access(request)
     session = known.join(request, body.token)
     known.sessions.start(response, session.secret)
-    csrf, person = known.sessions.csrf(session.secret), session.person
-    return s.SessionStart(csrf=csrf, person=person, next=next_page(person.role))
+    caller = Caller(known.service, session.person, "", known.sessions.csrf(session.secret))
+    return _standing(caller)
 
 
 @router.post("/leave")
@@ -66,9 +66,14 @@ def leave(request: Request, response: Response, caller: Anyone) -> s.Done:
 @router.get("/me")
 def me(caller: Anyone) -> s.PersonStanding:
     """Say who one is and how far."""
-    works = caller.person.role != LEAD and caller.person.stage in WORKING
-    progress = caller.service.progress(caller.person) if works else None
-    return s.PersonStanding(csrf=caller.csrf, person=caller.person, progress=progress)
+    return _standing(caller)
+
+
+def _standing(caller: Caller) -> s.PersonStanding:
+    person = caller.person
+    works = person.role != LEAD and person.stage in WORKING
+    progress = caller.service.progress(person) if works else None
+    return s.PersonStanding(caller.csrf, person, next_page(person.role), progress)
 
 
 @router.post("/consent")

@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Annotated
@@ -68,13 +69,13 @@ def review(caller: Lead, assignment: s.Id, body: s.ReviewBody) -> s.Done:
 
 
 @router.post("/people")
-def invite(request: Request, caller: Lead, body: s.InviteBody) -> s.InvitationLink:
+def invite(request: Request, caller: Lead, body: s.InviteBody) -> records.Invitation:
     """Invite a person: a new token."""
     return _invited(request, caller.service.invite(caller.person, body.name, body.role))
 
 
 @router.post("/people/{person}/reissue")
-def reissue(request: Request, caller: Lead, person: s.Id) -> s.InvitationLink:
+def reissue(request: Request, caller: Lead, person: s.Id) -> records.Invitation:
     """Give a person a new token; earlier ones stay until they are revoked."""
     return _invited(request, caller.service.reissue(caller.person, person))
 
@@ -168,14 +169,9 @@ def exports(caller: Caller) -> dict[str, Path]:
     return {path.name: path for path in files if not path.name.startswith(".")}
 
 
-def _invited(request: Request, invitation: records.Invitation) -> s.InvitationLink:
+def _invited(request: Request, invitation: records.Invitation) -> records.Invitation:
     base = request.app.state.public_url or str(request.base_url).rstrip("/")
-    return s.InvitationLink(
-        person=invitation.person,
-        token=invitation.token,
-        token_id=invitation.token_id,
-        link=f"{base}/join#{invitation.token}",
-    )
+    return replace(invitation, link=f"{base}/join#{invitation.token}")
 
 
 @router.get("/decisions")

@@ -123,20 +123,12 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionStart:
-    """Who one is, the token for changes, and the page to go to."""
+class PersonStanding:
+    """Who one is and how far, the token for changes, and the page to go to."""
 
     csrf: str
     person: records.Person
     next: str
-
-
-@dataclass(frozen=True, slots=True)
-class PersonStanding:
-    """Who one is and how far."""
-
-    csrf: str
-    person: records.Person
     progress: records.PersonProgress | None
 
 
@@ -161,16 +153,6 @@ class CheckResult:
     """What a submission would be asked to mend."""
 
     findings: tuple[records.FieldFinding, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class InvitationLink:
-    """A new token: shown this once."""
-
-    person: records.Person
-    token: str
-    token_id: str
-    link: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The HTTP API: its application and how it is started.
 
-Routes are in `routes` (jobs) and `guard` (the proxy); `work` runs jobs for them, `access` decides
-who may ask. Numbers and records are those of the jobs.
+Routes are in `routes` (jobs), `hooks` (what other tools ask) and `server.guard` (the proxy); `work`
+runs jobs for them, `server.security` decides who may ask. Numbers and records are those of the
+jobs.
 """
 
 import asyncio
@@ -12,22 +13,20 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.security import HTTPBearer
-from starlette.requests import Request
-from starlette.responses import Response
 
 from moralscope.server.api import hooks, routes
 from moralscope.server.api.metrics import RequestCounter
-from moralscope.server.api.work import STATUSES, Bounds, Work
+from moralscope.server.api.work import STATUSES, Bounds, WorkQueue
 from moralscope.server.app import make_app
 from moralscope.server.guard import Guard
 from moralscope.server.guard import proxy as guard_routes
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.limits import ARRIVAL, RequestLimits, refusal
 from moralscope.server.options import GuardOptions
-from moralscope.server.running import Place, run
-from moralscope.server.security import Token, Unknown, check_place
+from moralscope.server.running import ServerAddress, run
+from moralscope.server.security import AccessToken, Unknown, check_address
 
-__all__ = ["Bounds", "Proxy", "Token", "Work", "api_app", "serve"]
+__all__ = ["AccessToken", "Bounds", "Proxy", "WorkQueue", "api_app", "serve"]
 
 MAX_BODY = 4 * 1024 * 1024  # bytes of a request
 _MORE = 5  # seconds that an answer has to reach its client after the job's own time
@@ -42,34 +41,17 @@ class Proxy:
 
 
 def api_app(
-    work: Work,
+    work: WorkQueue,
     *,
-    place: Place | None = None,
-    token: Token | None = None,
+    address: ServerAddress | None = None,
+    token: AccessToken | None = None,
     proxy: Proxy | None = None,
     more: Iterable[APIRouter] = (),
 ) -> FastAPI:
     """Return the application around `work`; it closes `work` when it ends.
 
-    Parameters
-    ----------
-    work
-        Runs the jobs.
-    place, token
-        Where it listens, and what who asks must show.
-    proxy
-        The guard that hooks of other tools ask, one as usual if none is given; with a server
-        behind it, its chat completions are served, each audited.
-    more
-        Routes beside these.
-
-    Examples
-    --------
-    >>> from moralscope.server.service import Service
-    >>> work = Work(Service())
-    >>> "/v1/score" in api_app(work).openapi()["paths"]
-    True
-    >>> work.close()
+    `proxy` has the guard that hooks of other tools ask, one as usual if none is given; with a
+    server behind it, its chat completions are served, each audited. `more` are routes beside these.
     """
     routers = [routes.router, routes.server_router, routes.open_router, hooks.router, *more]
     proxy = proxy or Proxy(Guard(work.service, GuardOptions()))
@@ -77,25 +59,20 @@ def api_app(
         routers.append(guard_routes.router)
     if token is not None:  # the OpenAPI document says that a token is wanted
         documents = Depends(HTTPBearer(auto_error=False, description="The server's token."))
-        for at, each in enumerate(routers):
-            routers[at] = APIRouter(
-                dependencies=[documents] if each is not routes.open_router else []
-            )
-            routers[at].include_router(each)
+        for at, inner in enumerate(routers):
+            is_open = inner is routes.open_router
+            routers[at] = APIRouter(dependencies=[] if is_open else [documents])
+            routers[at].include_router(inner)
     limits = RequestLimits(MAX_BODY, min(ARRIVAL, work.bounds.seconds), token)
-    app = make_app("moralscope", place or Place(), routers, STATUSES, limits)
+    app = make_app("moralscope", address or ServerAddress(), routers, STATUSES, limits)
     app.state.work, app.state.proxy = work, proxy
     app.state.prompts = hooks.Prompts()
     if proxy.upstream is not None:
         app.add_middleware(guard_routes.OpenAIErrors)
     app.add_middleware(RequestCounter, metrics=work.metrics)
-    app.add_exception_handler(Unknown, _unknown)
+    app.add_exception_handler(Unknown, lambda request, error: refusal(Unknown()))
     app.router.lifespan_context = _closing
     return app
-
-
-def _unknown(request: Request, error: Exception) -> Response:
-    return refusal(Unknown())
 
 
 @asynccontextmanager
@@ -109,11 +86,11 @@ async def _closing(app: FastAPI) -> AsyncIterator[None]:
 
 
 def serve(
-    work: Work,
-    place: Place,
+    work: WorkQueue,
+    address: ServerAddress,
     announce: Callable[[str], None],
     *,
-    token: Token | None = None,
+    token: AccessToken | None = None,
     proxy: Proxy | None = None,
     mount: Callable[[FastAPI], None] | None = None,
 ) -> None:
@@ -121,14 +98,14 @@ def serve(
 
     `mount` adds more to the application: the pages.
     """
-    check_place(place, token)
-    app = api_app(work, place=place, token=token, proxy=proxy)
+    check_address(address, token)
+    app = api_app(work, address=address, token=token, proxy=proxy)
     if mount is not None:
         mount(app)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         # The server behind has as much time as the audit.
         parts = 2 if proxy is not None and proxy.upstream is not None else 1
-        run(app, place, announce, grace=parts * work.bounds.seconds + _MORE)
+        run(app, address, announce, grace=parts * work.bounds.seconds + _MORE)
     except KeyboardInterrupt:  # both signals come out as this, after the last answer
         return

@@ -78,20 +78,20 @@ class PromptfooResult(BaseModel):
 async def promptfoo(request: Request, body: PromptfooRequest) -> PromptfooResult:
     """Audit one reply; it passes unless the guard flags it."""
     output = body.output if isinstance(body.output, str) else json.dumps(body.output)
-    (found,) = await _judge(request, _prompt(body.context.prompt), [ModelReply(output)])
-    said = found.note.get("verdict") or {"score": 0.0, "reason": "there is no reply to judge"}
+    (guarded,) = await _judge(request, _prompt(body.context.prompt), [ModelReply(output)])
+    said = guarded.note.get("verdict") or {"score": 0.0, "reason": "there is no reply to judge"}
     return PromptfooResult.model_validate(
         {
-            "pass": found.outcome == "passed",
+            "pass": guarded.outcome == "passed",
             "score": (said["score"] + 1) / 2,
-            "reason": f"{found.verdict}: {said['reason']}",
+            "reason": f"{guarded.verdict}: {said['reason']}",
         }
     )
 
 
-def _prompt(given: Any) -> str:
+def _prompt(prompt: Any) -> str:
     """Return the prompt of a test: its text, or what was said last where it is a chat."""
-    text = given if isinstance(given, str) else json.dumps(given)
+    text = prompt if isinstance(prompt, str) else json.dumps(prompt)
     try:
         return last_prompt(json.loads(text)) if text.lstrip().startswith("[") else text
     except (ValueError, InputError):
@@ -128,15 +128,7 @@ class LitellmAnswer(BaseModel):
 
 
 class Prompts:
-    """Prompts by call, from the request until the response: LiteLLM's response does not name it.
-
-    Examples
-    --------
-    >>> prompts = Prompts()
-    >>> prompts.keep("a", "Hi!")
-    >>> prompts.take("a"), prompts.take("a")
-    ('Hi!', '')
-    """
+    """Prompts by call, from the request until the response: LiteLLM's response does not name it."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, str] = OrderedDict()
@@ -177,12 +169,12 @@ async def litellm(request: Request, body: LitellmRequest) -> LitellmAnswer:
     return _action(await _judge(request, prompts.take(body.litellm_call_id), replies))
 
 
-def _action(found: Sequence[GuardDecision]) -> LitellmAnswer:
-    blocked = [each for each in found if each.outcome == "blocked"]
+def _action(replies: Sequence[GuardDecision]) -> LitellmAnswer:
+    blocked = [reply for reply in replies if reply.outcome == "blocked"]
     if blocked:
         return LitellmAnswer(action="BLOCKED", blocked_reason=blocked[0].text)
-    if any(each.is_changed for each in found):
-        return LitellmAnswer(action="GUARDRAIL_INTERVENED", texts=[each.text for each in found])
+    if any(reply.is_changed for reply in replies):
+        return LitellmAnswer(action="GUARDRAIL_INTERVENED", texts=[reply.text for reply in replies])
     return LitellmAnswer(action="NONE")
 
 
@@ -194,7 +186,7 @@ async def _judge(
         return []
     if max(len(reply.text) for reply in replies) > MAX_TEXT or len(prompt) > MAX_TEXT:
         raise InputError(f"a text has more than {MAX_TEXT:,} characters", "send a shorter one")
-    found: list[GuardDecision] = await request.app.state.work.run(
+    guarded: list[GuardDecision] = await request.app.state.work.run(
         request, lambda report: guard(prompt, replies)
     )
-    return found
+    return guarded

@@ -110,10 +110,10 @@ class _ModelCollector(Collector):
             "Texts, pairs or prompts that wait for a model.",
             labels=labels,
         )
-        for key, found in self._counts().items():
-            batches.add_metric(key, found.batches)
-            items.add_metric(key, found.items)
-            queued.add_metric(key, found.waiting)
+        for key, counts in self._counts().items():
+            batches.add_metric(key, counts.batches)
+            items.add_metric(key, counts.items)
+            queued.add_metric(key, counts.waiting)
         yield from (batches, items, queued)
 
 

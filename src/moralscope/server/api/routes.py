@@ -1,5 +1,6 @@
 """What programs ask of the server: one handler per job, each answered with its run record."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -16,7 +17,7 @@ from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import options_in
 from moralscope.server.api.metrics import CONTENT_TYPE
-from moralscope.server.api.work import NDJSON, Job, Report, Tell, Work
+from moralscope.server.api.work import NDJSON, Job, Report, Tell, WorkQueue
 from moralscope.server.errors import documented
 from moralscope.server.security import allowed
 from moralscope.server.service import AuditRules, Service
@@ -47,8 +48,8 @@ def _answers(name: str, lines: str = "") -> dict[int | str, dict[str, Any]]:
     return {200: {"description": "The run record", "model": s.Record, "content": content}}
 
 
-def _work(request: Request) -> Work:
-    work: Work = request.app.state.work
+def _work(request: Request) -> WorkQueue:
+    work: WorkQueue = request.app.state.work
     return work
 
 
@@ -76,13 +77,14 @@ def audit_job(service: Service, body: s.AuditRequest) -> Job:
     options_in(body.thresholds, Thresholds)  # refused here, in its words
     limits = body.thresholds.model_dump(exclude_unset=True)
     rules = AuditRules(s.read_rulebooks(body.rulebooks), limits)
-    given, benign = (
-        [(each.prompt, each.reply, each.id) for each in some] if some else None
-        for some in (body.exchanges, body.benign)
-    )
+    replies, benign = _rows(body.exchanges), _rows(body.benign)
     return lambda report, tell: service.audit(
-        given or benign or [], options, rules, report, tell, benign
+        replies or benign or [], options, rules, report, tell, benign
     )
+
+
+def _rows(exchanges: Sequence[s.ExchangeBody] | None) -> list[tuple[str, str, str]] | None:
+    return [(row.prompt, row.reply, row.id) for row in exchanges or ()] or None
 
 
 @router.post("/score", responses=_answers("score", "record"), summary="Score actions")
@@ -157,10 +159,10 @@ async def check(request: Request, body: s.CheckRequest) -> Response:
     work = _work(request)
     options = options_in(body, CheckOptions, rulebooks=())
     books = s.read_rulebooks(body.rulebooks)
-    given = [(each.prompt, each.reply, each.id) for each in body.exchanges or ()] or None
+    replies = _rows(body.exchanges)
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.check(books, options, given)
+        return work.service.check(books, options, replies)
 
     return await work.answer(request, job)
 
@@ -169,15 +171,15 @@ async def check(request: Request, body: s.CheckRequest) -> Response:
 def models(request: Request) -> s.ModelList:
     """List the models of the catalogue: what they are, whether they are here and in memory."""
     return s.ModelList(
-        data=[_listed(each) for each in _work(request).service.listed()],
+        data=[_listed(entry) for entry in _work(request).service.listed()],
         encoders=list(ENCODERS),
         experts=list(EXPERTS),
         generators=list(GENERATORS),
     )
 
 
-def _listed(found: Any) -> s.ModelListed:
-    status, loaded = found
+def _listed(entry: Any) -> s.ModelListed:
+    status, loaded = entry
     return s.ModelListed(
         id=status.name,
         owned_by=status.official.partition("/")[0] or "moralscope",

@@ -94,7 +94,7 @@ class RankRequest(body_of(RankOptions)):  # type: ignore[misc]
     answers: Actions
 
 
-class ExchangeGiven(RequestModel):
+class ExchangeBody(RequestModel):
     """What a person asked and what the chatbot said."""
 
     prompt: Long = ""
@@ -102,7 +102,7 @@ class ExchangeGiven(RequestModel):
     id: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
-class RulebookGiven(RequestModel):
+class RulebookBody(RequestModel):
     """A rulebook of one's own, as text."""
 
     text: Book
@@ -110,7 +110,7 @@ class RulebookGiven(RequestModel):
 
 
 Rulebooks = Annotated[
-    list[Literal["moralscope"] | RulebookGiven],
+    list[Literal["moralscope"] | RulebookBody],
     Field(
         max_length=4,
         description="Later ones over earlier ones; 'moralscope' is ours, the default.",
@@ -118,7 +118,7 @@ Rulebooks = Annotated[
 ]
 
 
-def read_rulebooks(given: list[Any]) -> tuple[RulebookText | None, ...]:
+def read_rulebooks(books: list[Any]) -> tuple[RulebookText | None, ...]:
     """Return rulebooks as the service takes them: None is ours.
 
     Examples
@@ -127,8 +127,8 @@ def read_rulebooks(given: list[Any]) -> tuple[RulebookText | None, ...]:
     (None,)
     """
     return tuple(
-        RulebookText(each.text, each.format) if isinstance(each, RulebookGiven) else None
-        for each in given
+        RulebookText(book.text, book.format) if isinstance(book, RulebookBody) else None
+        for book in books
     )
 
 
@@ -147,10 +147,10 @@ class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
             }
         ]
     )
-    exchanges: Annotated[list[ExchangeGiven], Field(min_length=1, max_length=MAX_EXCHANGES)]
+    exchanges: Annotated[list[ExchangeBody], Field(min_length=1, max_length=MAX_EXCHANGES)]
     rulebooks: Rulebooks = Field(default_factory=list)
     thresholds: ThresholdsGiven = ThresholdsGiven()
-    benign: Annotated[list[ExchangeGiven], Field(max_length=MAX_EXCHANGES)] | None = Field(
+    benign: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = Field(
         None, description="Replies that are fine: with false_alarms the limit is set on them."
     )
 
@@ -172,7 +172,7 @@ class CheckRequest(body_of(CheckOptions)):  # type: ignore[misc]
         experts="mpnet",
     )
     rulebooks: Rulebooks = Field(default_factory=list)
-    exchanges: Annotated[list[ExchangeGiven], Field(max_length=MAX_EXCHANGES)] | None = None
+    exchanges: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = None
 
 
 class ModelUsed(BaseModel):
@@ -256,5 +256,5 @@ def example_record(name: str) -> dict[str, Any]:
 
 def example_text(*names: str) -> str:
     """Return the lines of text that it shows, by their place in `examples.json`."""
-    found = reduce(lambda inside, name: inside[name], names, _examples())
-    return "".join(f"{line}\n" for line in found)
+    lines = reduce(lambda inside, name: inside[name], names, _examples())
+    return "".join(f"{line}\n" for line in lines)

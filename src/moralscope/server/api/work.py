@@ -41,16 +41,8 @@ class Bounds:
     seconds: float = 120.0  # of one request, waiting included
 
 
-class Work:
-    """Runs jobs for requests.
-
-    Examples
-    --------
-    >>> work = Work(Service())
-    >>> work.waiting
-    0
-    >>> work.close()
-    """
+class WorkQueue:
+    """Runs jobs for requests."""
 
     def __init__(self, service: Service, bounds: Bounds | None = None) -> None:
         self.service = service
@@ -76,28 +68,28 @@ class Work:
 
     async def run(self, request: Request, job: Callable[[Report], Any]) -> Any:
         """Run a job in a thread; a client that goes away cancels it."""
-        given = self._patience()
-        future = self.start(given, lambda: job(lambda done, total: given.check()))
+        limit = self._patience()
+        future = self.start(limit, lambda: job(lambda done, total: limit.check()))
         watch = asyncio.create_task(_gone(request))
         try:
             await asyncio.wait({future, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not future.done():
-                given.cancelled.set()
+                limit.cancelled.set()
             # A thread cannot be stopped from outside: the job sees the flag at its next step, and
-            # its place is given to nobody before.
+            # its place goes to nobody before.
             return await future
         except asyncio.CancelledError:
-            given.cancelled.set()
+            limit.cancelled.set()
             raise
         finally:
             watch.cancel()
 
     def _stream(self, job: Job) -> Response:
         """Answer with lines: progress, results as they come, and the record at the end."""
-        given = self._patience()
+        limit = self._patience()
         events: asyncio.Queue[str | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
-        told = 0
+        sent = 0
 
         def put(**event: Any) -> None:
             line = json.dumps(to_plain(event), allow_nan=False) + "\n"
@@ -105,27 +97,27 @@ class Work:
             loop.call_soon_threadsafe(events.put_nowait, line)
 
         def report(done: int, total: int) -> None:
-            given.check()
+            limit.check()
             put(type="progress", done=done, total=total)
 
         def tell(result: Any) -> None:
-            nonlocal told
-            told += 1
+            nonlocal sent
+            sent += 1
             put(type="result", result=result)
 
         def work() -> None:
             record = to_plain(job(report, tell))
-            put(type="record", record={**record, "results": []} if told else record)
+            put(type="record", record={**record, "results": []} if sent else record)
 
-        future = self.start(given, work)
+        future = self.start(limit, work)
         future.add_done_callback(lambda done: _end(done, events))
-        return StreamingResponse(_lines(events, given), media_type=NDJSON)
+        return StreamingResponse(_lines(events, limit), media_type=NDJSON)
 
     def _patience(self) -> Patience:
         return Patience(time.monotonic() + self.bounds.seconds)
 
-    def start(self, given: Patience, job: Callable[[], Any]) -> "asyncio.Future[Any]":
-        """Run a job in a thread, within the bounds; `given` says for how long."""
+    def start(self, limit: Patience, job: Callable[[], Any]) -> "asyncio.Future[Any]":
+        """Run a job in a thread, within the bounds; `limit` says for how long."""
         if self.waiting >= self.bounds.threads + self.bounds.queue:
             self.metrics.refused.inc()
             wait = min(60.0, self.waiting * self._mean / self.bounds.threads)
@@ -137,8 +129,8 @@ class Work:
 
         def run() -> Any:
             # The patience is the thread's own: what the job hands to shared models waits so long.
-            with patience(given):
-                given.check()  # it may have waited for its thread too long already
+            with patience(limit):
+                limit.check()  # it may have waited for its thread too long already
                 return job()
 
         def done(future: "asyncio.Future[Any]") -> None:
@@ -160,12 +152,12 @@ async def _gone(request: Request) -> None:
             return
 
 
-async def _lines(events: "asyncio.Queue[str | None]", given: Patience) -> AsyncIterator[str]:
+async def _lines(events: "asyncio.Queue[str | None]", limit: Patience) -> AsyncIterator[str]:
     try:
         while (line := await events.get()) is not None:
             yield line
     finally:
-        given.cancelled.set()
+        limit.cancelled.set()
 
 
 def _end(future: "asyncio.Future[Any]", events: "asyncio.Queue[str | None]") -> None:

@@ -19,7 +19,7 @@ from moralscope.server.guard import GuardDecision, ModelReply, last_prompt
 from moralscope.server.guard.completion import Json, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
 from moralscope.server.guard.writing import FIELD, events, whole
-from moralscope.server.security import Token, allowed, bearer
+from moralscope.server.security import AccessToken, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
 _PATH = "/v1/chat/completions"
@@ -128,7 +128,7 @@ def _body(data: bytes) -> tuple[Json, str]:
 
 def _authorization(request: Request) -> str:
     """Return what the client shows to the server behind; our own token stays here."""
-    token: Token | None = request.app.state.token
+    token: AccessToken | None = request.app.state.token
     if token is not None and token.fits(bearer(request)):
         return ""
     header: str = request.headers.get("authorization", "")

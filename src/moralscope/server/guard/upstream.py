@@ -29,7 +29,7 @@ from moralscope.server.guard.completion import (
     token_in,
 )
 from moralscope.server.guard.sse import read_events
-from moralscope.server.security import Token
+from moralscope.server.security import AccessToken
 
 MAX_ANSWER = 8_000_000  # bytes
 _MAX_MESSAGE = 1000  # characters of an error of theirs
@@ -80,7 +80,7 @@ class Upstream:
         How long one whole answer may take.
     """
 
-    def __init__(self, url: str, *, key: Token | None = None, seconds: float = 120.0) -> None:
+    def __init__(self, url: str, *, key: AccessToken | None = None, seconds: float = 120.0) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError("--guard is not http(s)://host", "give its base URL, with /v1")

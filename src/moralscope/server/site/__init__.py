@@ -25,9 +25,9 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
 
     Examples
     --------
-    >>> from moralscope.server.api import Work, api_app
+    >>> from moralscope.server.api import WorkQueue, api_app
     >>> from moralscope.server.service import Service
-    >>> work = Work(Service())
+    >>> work = WorkQueue(Service())
     >>> app = api_app(work)
     >>> mount_site(app)
     >>> app.url_path_for("actions")

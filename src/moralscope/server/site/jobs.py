@@ -20,7 +20,7 @@ from moralscope.models.batching import Cancelled, Patience
 from moralscope.pages import view
 from moralscope.runs.kept import NoSuchRun, Runs
 from moralscope.runs.titles import PageNotes
-from moralscope.server.api.work import Job, Work
+from moralscope.server.api.work import Job, WorkQueue
 from moralscope.server.errors import failure_text, log_failure
 from moralscope.server.models import loading
 
@@ -78,13 +78,13 @@ class Jobs:
     Examples
     --------
     >>> from moralscope.server.service import Service
-    >>> work = Work(Service())
+    >>> work = WorkQueue(Service())
     >>> Jobs(work, Runs()).running()
     []
     >>> work.close()
     """
 
-    def __init__(self, work: Work, runs: Runs) -> None:
+    def __init__(self, work: WorkQueue, runs: Runs) -> None:
         self._work, self._runs = work, runs
         self._jobs: dict[str, PageJob] = {}
 

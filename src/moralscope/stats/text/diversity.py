@@ -43,11 +43,6 @@ def distinct(texts: Sequence[str], *, pooled: bool = False) -> float:
     4.3). Footnote 13 there says that all n are taken "jointly": their code means the four shares,
     and only so do their reference norms come to the printed 0.56. `pooled=True` is the other
     reading: distinct n-grams of all n over all n-grams.
-
-    Examples
-    --------
-    >>> distinct(["be kind", "be kind"]), distinct(["be kind", "pay back"])
-    (0.5, 1.0)
     """
     return _count(texts, None).share(pooled)
 

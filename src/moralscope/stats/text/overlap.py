@@ -100,11 +100,6 @@ def rouge(
 
     F1 = 2PR / (P + R); for ROUGE-L, P and R are the longest common subsequence over the words of
     the text and of the reference.
-
-    Examples
-    --------
-    >>> rouge(["police kill the gunman"], [["police killed the gunman"]], stem=False)
-    [75.0]
     """
     table = rouge_table(hypotheses, references, stem=stem, kinds=(kind,))
     figures: list[float] = table[kind].tolist()

@@ -49,13 +49,7 @@ class Sums:
 
 
 def mean_sums(values: Sequence[float] | Floats) -> Sums:
-    """Return a mean as sums; items whose value is not a number do not count.
-
-    Examples
-    --------
-    >>> mean_sums([1.0, 3.0, float("nan")]).value
-    2.0
-    """
+    """Return a mean as sums; items whose value is not a number do not count."""
     column = np.asarray(values, dtype=np.float64)
     known = np.isfinite(column)
     return Sums(np.stack([np.where(known, column, 0.0), known], axis=1), ratio)
@@ -168,12 +162,6 @@ def perplexity(candidates: Sequence[Candidate]) -> float:
 
     exp(-Σ log p(t) / T). Candidates without log-probabilities do not count; where none has any,
     the perplexity is not a number.
-
-    Examples
-    --------
-    >>> from math import log
-    >>> round(perplexity([Candidate("a b", (log(0.5), log(0.125)))]), 6)
-    4.0
     """
     known = (candidate.log_probabilities for candidate in candidates)
     return perplexity_sums([(sum(values), len(values)) for values in known]).value
@@ -203,14 +191,7 @@ class SystemComparison:
 def corrected(
     compared: Iterable[tuple[str, str, str, PairedComparison]],
 ) -> tuple[SystemComparison, ...]:
-    """Put (metric, first, second, comparison) into rows; Holm's correction is over all of them.
-
-    Examples
-    --------
-    >>> rows = corrected([("bleu", "b", "a", PairedComparison(1.0, 0.5, 1.5, 0.01, 9))] * 2)
-    >>> rows[0].p, rows[0].p_holm
-    (0.01, 0.02)
-    """
+    """Put (metric, first, second, comparison) into rows; Holm's correction is over all of them."""
     listed = list(compared)
     adjusted = holm([row.p for *_, row in listed])
     return tuple(

@@ -12,13 +12,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def words(text: str) -> list[str]:
-    """Return runs of letters and digits in lower case; punctuation is left out.
-
-    Examples
-    --------
-    >>> words("It's rude to shout!")
-    ['it', 's', 'rude', 'to', 'shout']
-    """
+    """Return runs of letters and digits in lower case; punctuation is left out."""
     return _WORD.findall(text.lower())
 
 
@@ -36,12 +30,6 @@ CONTRACTED = frozenset({"d", "ll", "m", "n", "o", "re", "s", "t", "ve", "y"})
 
 @cache
 def function_words() -> frozenset[str]:
-    """Words that carry no topic: articles, pronouns, auxiliaries, prepositions and their like.
-
-    Examples
-    --------
-    >>> "because" in function_words(), "get" in function_words()
-    (True, False)
-    """
+    """Words that carry no topic: articles, pronouns, auxiliaries, prepositions and their like."""
     text = resources.files("moralscope.stats.text").joinpath("function_words.txt")
     return frozenset(text.read_text("utf-8").split())

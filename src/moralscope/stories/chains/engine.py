@@ -46,13 +46,6 @@ def items_of(
     """Return what the recipe can be run on, and what it cannot for want of sentences.
 
     `limit` counts stories that can be run; what comes after the last of them is not looked at.
-
-    Examples
-    --------
-    >>> from moralscope.stories.chains import load_recipe
-    >>> items, skipped = items_of(load_recipe("action-sample"), [MoralStory("1", "Be kind.")])
-    >>> len(items), skipped[0].missing
-    (0, ('situation', 'intention'))
     """
     needs = story_fields(recipe)
     items: list[ChainItem] = []

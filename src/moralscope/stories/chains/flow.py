@@ -78,15 +78,7 @@ class StepInputs:
 
 
 def text_task(recipe: ChainRecipe, step: Step) -> GenerationTask:
-    """Return the generation task whose texts a step hands on.
-
-    Examples
-    --------
-    >>> from moralscope.stories.chains.recipes import load_recipe
-    >>> recipe = load_recipe("action-ranking")
-    >>> text_task(recipe, recipe.steps[-1]).target
-    'action'
-    """
+    """Return the generation task whose texts a step hands on."""
     while step.task is None:
         step = recipe.step(step.source)
     return generation_task(step.task)
@@ -129,14 +121,7 @@ def trace(recipe: ChainRecipe) -> Iterator[StepInputs]:
 
 
 def story_fields(recipe: ChainRecipe) -> tuple[str, ...]:
-    """Return the sentences that the story itself must have, in story order.
-
-    Examples
-    --------
-    >>> from moralscope.stories.chains.recipes import load_recipe
-    >>> story_fields(load_recipe("consequence-ranking"))
-    ('norm', 'situation', 'intention', 'action')
-    """
+    """Return the sentences that the story itself must have, in story order."""
     read = {name for inputs in trace(recipe) for name, source in inputs.fields if source == STORY}
     order = (*SENTENCES[:3], *_PATH, *SENTENCES[3:])
     return tuple(name for name in order if name in read)

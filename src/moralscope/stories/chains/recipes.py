@@ -30,13 +30,7 @@ _DOCS = "see docs/chains.md"
 
 
 def recipe_names() -> tuple[str, ...]:
-    """Return the names of the recipes that come with moralscope.
-
-    Examples
-    --------
-    >>> [name for name in recipe_names() if name.startswith("action-")][:2]
-    ['action-abduction', 'action-abduction-published']
-    """
+    """Return the names of the recipes that come with moralscope."""
     folder = resources.files("moralscope.stories").joinpath("data/recipes")
     return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir()))
 

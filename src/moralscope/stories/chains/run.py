@@ -194,17 +194,6 @@ def finish(record: RunRecord) -> None:
         record.results.journal.close(remove=True)
 
 
-def explain_recipe(recipe: str, options: ChainOptions | None = None) -> list[str]:
-    """Return a recipe's diagram and what each step reads and writes, as lines.
-
-    Examples
-    --------
-    >>> explain_recipe("norm-sample")[2]
-    '  story: situation, intention, moral_action, immoral_action'
-    """
-    return explain(load_recipe(recipe), (options or ChainOptions()).sampling)
-
-
 def is_finished(out: Path) -> bool:
     """Tell whether a whole run lies at `out`."""
     return out.is_file() and not journal_path(out).exists()

@@ -151,25 +151,13 @@ def own_act(sentence: str, verbs: frozenset[str], gender: str | None = None) -> 
 
 
 def gender_of(words: Iterable[str]) -> str | None:
-    """Return m or f where words have pronouns of one of the two alone.
-
-    Examples
-    --------
-    >>> gender_of("Jo wants to help his friend".split()), gender_of(["they"])
-    ('m', None)
-    """
+    """Return m or f where words have pronouns of one of the two alone."""
     genders = _gendered(words)
     return genders.pop() if len(genders) == 1 else None
 
 
 def present_verbs(sentences: Iterable[str], fewest: int = 2) -> frozenset[str]:
-    """Return words in -s that follow the name with which several of the sentences start.
-
-    Examples
-    --------
-    >>> sorted(present_verbs(["Jo lies.", "Ann lies.", "Ann is ill.", "The boss sings."]))
-    ['has', 'is', 'lies']
-    """
+    """Return words in -s that follow the name with which several of the sentences start."""
     counts: Counter[str] = Counter({"is": fewest, "has": fewest})
     for sentence in sentences:
         words = _WORD.findall(sentence.translate(_PLAIN))

@@ -102,7 +102,6 @@ def _judged_act(
     whom = f" for {objective(who)}" if who else ""
     same, other = ("not ", "") if negated else ("", "not ")
     return Norm(
-        "",
         "it is … to",
         judged.word,
         -judged.side if negated else judged.side,
@@ -142,7 +141,7 @@ def _it_clause(opening: str, rest: str) -> Norm | None:
             None if _NO_VERB.match(clause) else _judged_act(opening, judged, plain_act(clause), "")
         )
     flipped = f"{opening} {judged.opposite.strip()} {link['link'].lower()} {clause}"
-    return Norm("", "it is … when", judged.word, judged.side, clause, kind=CLAUSE, flipped=flipped)
+    return Norm("it is … when", judged.word, judged.side, clause, kind=CLAUSE, flipped=flipped)
 
 
 def bare_judgment(line: str) -> Norm | None:
@@ -181,15 +180,11 @@ def judged(line: str) -> Norm | None:
         denial = "not " if copula["nt"] else (copula["no"] or "").lstrip() + " "
         judged = judgment_in(f"{denial}{predicate}")
         if judged is not None and word is not None and word.start() < FAR:
-            return _judged_subject(subject, _affirmed(copula), judged)
+            verb: str = copula["verb"] or copula["nt"]
+            for denied, plain in (("n't", ""), ("cannot", "can"), (" not", ""), (" never", "")):
+                verb = verb.replace(denied, plain)
+            return _judged_subject(subject, "can be" if verb == "ca be" else verb, judged)
     return None
-
-
-def _affirmed(copula: re.Match[str]) -> str:
-    verb: str = copula["verb"] or copula["nt"]
-    for denial, plain in (("n't", ""), ("cannot", "can"), (" not", ""), (" never", "")):
-        verb = verb.replace(denial, plain)
-    return "can be" if verb == "ca be" else verb
 
 
 def _judged_subject(subject: str, verb: str, judged: JudgingPhrase) -> Norm:
@@ -199,13 +194,12 @@ def _judged_subject(subject: str, verb: str, judged: JudgingPhrase) -> Norm:
     if not infinitive and not starts_with_gerund(inner):
         thing = lower_start(subject)
         return Norm(
-            "", "… is", judged.word, judged.side, thing, subject=thing, kind=THING, flipped=flipped
+            "… is", judged.word, judged.side, thing, subject=thing, kind=THING, flipped=flipped
         )
     act = inner[infinitive.end() :] if infinitive else gerund_to_base(inner)
     behaviour, negated = plain_act(act, negated=negated)
     other = ("" if negated else "not ") + gerund_phrase(behaviour)
     return Norm(
-        "",
         "…ing is",
         judged.word,
         -judged.side if negated else judged.side,
@@ -229,7 +223,6 @@ def judged_person(line: str) -> Norm | None:
     link = "to" if match["act"] else "for"
     how = "not " * negated + (behaviour if match["act"] else gerund_phrase(behaviour))
     return Norm(
-        "",
         "you are …",
         judged.word,
         -judged.side if negated else judged.side,
@@ -260,11 +253,10 @@ def nothing_wrong(line: str) -> Norm | None:
     flipped = f"There's {opposite} wrong with {match['act']}"
     phrase, negated = plain_act(match["act"])
     if not starts_with_gerund(phrase):
-        return Norm("", "… is", "wrong", side, phrase, subject=phrase, kind=THING, flipped=flipped)
+        return Norm("… is", "wrong", side, phrase, subject=phrase, kind=THING, flipped=flipped)
     behaviour = gerund_to_base(phrase)
     other = ("" if negated else "not ") + gerund_phrase(behaviour)
     return Norm(
-        "",
         "…ing is",
         "wrong",
         -side if negated else side,
@@ -285,7 +277,6 @@ def no_need(line: str) -> Norm | None:
     behaviour, negated = plain_act(match["act"] or gerund_to_base(match["ing"]))
     side, what = (-1, "good reason") if match["no"].lower() == "no" else (1, "no reason")
     return Norm(
-        "",
         "there is no need",
         match["what"].lower(),
         -side if negated else side,

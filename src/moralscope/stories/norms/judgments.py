@@ -21,7 +21,6 @@ class Norm:
     marks norms that only allow ("It's okay to …", "You don't have to …").
     """
 
-    text: str
     pattern: str
     judgment: str
     polarity: int
@@ -33,6 +32,7 @@ class Norm:
     flipped: str = ""
     denied: str = ""
     permits: bool = False
+    text: str = ""
 
 
 def subject_of(behaviour: str) -> str:
@@ -104,13 +104,7 @@ def judgment_in(phrase: str) -> JudgingPhrase | None:
 
 
 def vote(words: str) -> int:
-    """Tell the side of a sentence without a judgment by counting its words; 0 is unknown.
-
-    Examples
-    --------
-    >>> vote("makes you look cowardly"), vote("helps you sleep"), vote("is blue")
-    (-1, 1, 0)
-    """
+    """Tell the side of a sentence without a judgment by counting its words; 0 is unknown."""
     if re.search(r"\blacks?\b", words):
         return -1
     table = tables()["votes"]

@@ -45,7 +45,6 @@ def imperative(line: str) -> Norm | None:
     behaviour, negated = plain_act(lower_start(line[how.end() :]))
     polarity = -side if negated else side
     return Norm(
-        "",
         "do / don't",
         how["how"].lower() or "do",
         polarity,
@@ -114,7 +113,6 @@ def _first_modal(line: str, modals: tuple[_Modal, ...], pattern: str) -> Norm | 
         instead = " should"
     act = gerund_phrase(behaviour) if modal.form == "gerund" else behaviour
     return Norm(
-        "",
         pattern,
         match["modal"].strip(" '").lower(),
         polarity,
@@ -173,7 +171,6 @@ def outcome(line: str) -> Norm | None:
     if not side or not behaviour:
         return None
     return Norm(
-        "",
         "outcome",
         "",
         -side if negated else side,
@@ -197,4 +194,4 @@ def habit(line: str) -> Norm | None:
     if dislikes := re.match(r"(?:hate|dislike)(?= )", behaviour):
         behaviour, side = "like" + behaviour[dislikes.end() :], -side
     modal = "should" if side < 0 else "shouldn't"
-    return Norm("", "habit", "", side, behaviour, False, who, flipped=f"{who} {modal} {behaviour}")
+    return Norm("habit", "", side, behaviour, False, who, flipped=f"{who} {modal} {behaviour}")

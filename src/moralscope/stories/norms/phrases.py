@@ -31,13 +31,7 @@ _INNER = re.compile(r" (?:that|which|what|when|if|because)\b|(?: \S+){7}", re.I)
 
 
 def plain_act(text: str, *, negated: bool = False) -> tuple[str, bool]:
-    """Return a verb phrase without "not", "never", "always" and "avoid", and whether it is negated.
-
-    Examples
-    --------
-    >>> plain_act("never lie"), plain_act("avoid hurting people"), plain_act("not avoid lying")
-    (('lie', True), ('hurt people', True), ('lie', False))
-    """
+    """Strip "not", "never", "always" and "avoid" off a verb phrase; say if it was negated."""
     words = text.strip()
     while True:
         if match := _NOT.match(words):
@@ -52,14 +46,14 @@ def plain_act(text: str, *, negated: bool = False) -> tuple[str, bool]:
 
 
 def split_clause(clause: str) -> tuple[str, str, bool] | None:
-    """Split "people won't help" into who, the base verb phrase, and whether it is negated.
-
-    Examples
-    --------
-    >>> split_clause("people won't help you"), split_clause("you are kind")
-    (('people', 'help you', True), ('you', 'be kind', False))
-    """
-    plain = _known_subject(clause)
+    """Split "people won't help" into who, the base verb phrase, and whether it is negated."""
+    names = "|".join(tables()["subjects"]["known"])
+    plain = re.match(
+        rf"(?P<who>(?:(?:all|most|some|other|your|their|the|our) )?(?:{names}))"
+        r"(?P<are>'re(?: not)?)? (?=[a-z])",
+        clause,
+        re.I,
+    )
     follows = clause[plain.end() :].split(" ", maxsplit=1)[0].lower() if plain else ""
     if follows in ("who", "that", "whose", "and", "or"):
         return None
@@ -73,22 +67,9 @@ def split_clause(clause: str) -> tuple[str, str, bool] | None:
             return auxiliary["who"], *act
     if plain is None or not follows:
         return None
-    return _after_subject(plain["who"], plain["are"], clause[plain.end() :])
-
-
-def _known_subject(clause: str) -> re.Match[str] | None:
-    names = "|".join(tables()["subjects"]["known"])
-    return re.match(
-        rf"(?P<who>(?:(?:all|most|some|other|your|their|the|our) )?(?:{names}))"
-        r"(?P<are>'re(?: not)?)? (?=[a-z])",
-        clause,
-        re.I,
-    )
-
-
-def _after_subject(who: str, are: str | None, rest: str) -> tuple[str, str, bool]:
-    if are:
-        return who, f"be {rest}", "not" in are
+    who, rest = plain["who"], clause[plain.end() :]
+    if plain["are"]:
+        return who, f"be {rest}", "not" in plain["are"]
     adverb, verb, tail = first_verb(rest)
     if adverb.strip() in ("never", "not"):
         return who, base_of_finite(verb) + tail, True
@@ -166,13 +147,7 @@ def finite(who: str, phrase: str, *, negated: bool = False) -> str:
 
 
 def is_plural(who: str) -> bool:
-    """Tell whether a subject takes "are".
-
-    Examples
-    --------
-    >>> [is_plural(who) for who in ("you", "a friend", "people in power", "parents", "your boss")]
-    [True, False, True, True, False]
-    """
+    """Tell whether a subject takes "are"."""
     words = who.lower().split()
     if not words or words[0] in _DETERMINERS or who.lower() == "family":
         return False

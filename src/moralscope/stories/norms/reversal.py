@@ -80,21 +80,22 @@ def content_words(text: str) -> frozenset[str]:
     >>> sorted(content_words("It's wrong to be stealing cars."))
     ['car', 'steal']
     """
-    words = re.findall(r"[a-z]+", text.lower())
-    return frozenset(_stem(word) for word in words if word not in _common() and len(word) > 2)
+    stems = []
+    for word in re.findall(r"[a-z]+", text.lower()):
+        if word in _common() or len(word) <= 2:
+            continue
+        if word.endswith("ing") and len(word) > 5:
+            stems.append(base_of_gerund(word))
+        elif word.endswith("ed") and len(word) > 4:
+            stems.append(base_of_gerund(word[:-2] + "ing"))
+        else:
+            stems.append(base_of_finite(word))
+    return frozenset(stems)
 
 
 @cache
 def _common() -> frozenset[str]:
     return frozenset(tables()["common"]["words"])
-
-
-def _stem(word: str) -> str:
-    if word.endswith("ing") and len(word) > 5:
-        return base_of_gerund(word)
-    if word.endswith("ed") and len(word) > 4:
-        return base_of_gerund(word[:-2] + "ing")
-    return base_of_finite(word)
 
 
 __all__ = [

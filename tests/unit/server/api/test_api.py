@@ -11,9 +11,9 @@ from moralscope.core.errors import InputError
 from moralscope.models.encoders.loading import encoder_names
 from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.server import service as serving
-from moralscope.server.api import Bounds, Token, schemas
-from moralscope.server.running import Place
-from moralscope.server.security import check_place, read_token
+from moralscope.server.api import AccessToken, Bounds, schemas
+from moralscope.server.running import ServerAddress
+from moralscope.server.security import check_address, read_token
 
 from ..api_site import ACTIONS, AUDIT, SCORE, scripted_catalogue, site
 
@@ -209,7 +209,7 @@ def test_metrics_count_requests_and_batches(client):
 
 
 def test_without_the_token_nobody_is_answered_but_health():
-    with site(token=Token(TOKEN)) as client:
+    with site(token=AccessToken(TOKEN)) as client:
         for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
             answer = client.post("/v1/score", json=SCORE, headers=given)
             assert answer.status_code == 401
@@ -240,9 +240,9 @@ def test_tokens_come_from_a_variable_or_a_file_and_are_never_shown(monkeypatch, 
 
 def test_other_machines_only_with_a_token():
     with pytest.raises(InputError, match="no token"):
-        check_place(Place("0.0.0.0"), None)
-    check_place(Place("0.0.0.0"), Token(TOKEN))
-    check_place(Place(), None)
+        check_address(ServerAddress("0.0.0.0"), None)
+    check_address(ServerAddress("0.0.0.0"), AccessToken(TOKEN))
+    check_address(ServerAddress(), None)
 
 
 def test_a_page_of_another_site_may_not_ask(client):

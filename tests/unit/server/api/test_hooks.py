@@ -8,7 +8,7 @@ from moralscope.server.api import Proxy
 from moralscope.server.api.hooks import LitellmRequest, Prompts
 from moralscope.server.guard import WITHHELD, Guard
 from moralscope.server.options import GuardOptions
-from moralscope.server.security import Token
+from moralscope.server.security import AccessToken
 from moralscope.server.service import Service
 
 from ..api_site import site
@@ -130,7 +130,7 @@ def test_prompts_that_no_reply_comes_for_are_forgotten():
 
 
 def test_hooks_want_the_servers_token():
-    token = Token("a-token-of-many-characters")
+    token = AccessToken("a-token-of-many-characters")
     with hooked(token=token) as client:
         assert ask_promptfoo(client, "Hello you.").status_code == 401
         client.headers["X-Moralscope-Token"] = "a-token-of-many-characters"

@@ -16,8 +16,8 @@ SERVE = """
 import sys
 from pathlib import Path
 from moralscope.server.annotate import serve
-from moralscope.server.running import Place
-serve(Path(sys.argv[1]), Place(port=0), lambda address: print(address, flush=True))
+from moralscope.server.running import ServerAddress
+serve(Path(sys.argv[1]), ServerAddress(port=0), lambda address: print(address, flush=True))
 """
 
 

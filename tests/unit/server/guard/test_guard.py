@@ -7,7 +7,7 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.rules.revision import Reviser
-from moralscope.server.api import Token, Work
+from moralscope.server.api import AccessToken, WorkQueue
 from moralscope.server.guard import WITHHELD, Guard, GuardOptions, last_prompt
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.service import Service
@@ -120,7 +120,10 @@ def test_the_clients_key_is_passed_on_and_shown_nowhere(behind, caplog):
 
 
 def test_the_servers_token_is_never_passed_on(behind):
-    token, own = Token("correct-horse-battery-staple"), Token("sk-key-of-the-server-owner")
+    token, own = (
+        AccessToken("correct-horse-battery-staple"),
+        AccessToken("sk-key-of-the-server-owner"),
+    )
     headers = {"Authorization": f"Bearer {token.value}"}
     body = {"messages": [{"role": "user", "content": "Hi!"}]}
     with guarded(behind, token=token) as client:
@@ -259,7 +262,7 @@ def test_the_last_thing_the_person_said_is_the_prompt():
 
 
 def test_a_guard_action_that_is_none_is_refused():
-    work = Work(Service())
+    work = WorkQueue(Service())
     with pytest.raises(InputError, match="did you mean 'block'"):
         Guard(work.service, GuardOptions(action="blok"))
     work.close()
@@ -276,7 +279,7 @@ def test_a_guard_action_that_is_none_is_refused():
     ],
 )
 def test_what_is_refused_before_the_guard_has_openais_shape_too(behind, status, more):
-    token = Token("correct-horse-battery-staple")
+    token = AccessToken("correct-horse-battery-staple")
     shown = {"Authorization": f"Bearer {token.value}", **more.pop("headers", {})}
     with guarded(behind, token=token) as client:
         answer = client.post("/v1/chat/completions", headers=shown, **{"json": {}, **more})

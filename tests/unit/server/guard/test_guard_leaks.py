@@ -8,7 +8,7 @@ import pytest
 
 from moralscope.core.records import Decoding
 from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
-from moralscope.server.api import Token
+from moralscope.server.api import AccessToken
 from moralscope.server.guard.upstream import Upstream
 
 from .guard_site import ask, chunks, guarded, streamed_text
@@ -128,7 +128,7 @@ def test_the_owners_key_is_taken_out_across_chunks(behind, field, size):
     }.get(field, lambda piece: {field: piece})
     rows = [{"choices": [{"delta": made(piece)}]} for piece in split(f"It is {OWN}, see?", size)]
     behind.answers_events(*rows, "[DONE]")
-    with guarded(behind, key=Token(OWN)) as client:
+    with guarded(behind, key=AccessToken(OWN)) as client:
         answer = ask(client, stream=True)
         whole = ask(client)
     said = "".join(_strings(chunks(answer)))
@@ -150,7 +150,7 @@ def test_the_owners_key_is_taken_out_of_json_escapes(behind):
     data = json.dumps(body).replace(OWN, escaped(OWN)).encode()
     assert OWN.encode() not in data
     behind.answer = (200, "application/json", data)
-    with guarded(behind, key=Token(OWN)) as client:
+    with guarded(behind, key=AccessToken(OWN)) as client:
         answer = ask(client)
     (choice,) = answer.json()["choices"]
     assert choice["message"]["content"] == "Say [key]!"
@@ -170,7 +170,7 @@ def test_the_owners_key_is_taken_out_of_headers_names_and_errors(behind, status)
     }
     behind.answer = (status, "application/json", json.dumps(body).encode())
     behind.headers = {"X-Request-Id": plain, "Retry-After": plain, "OpenAI-Processing-Ms": plain}
-    with guarded(behind, key=Token(plain)) as client:
+    with guarded(behind, key=AccessToken(plain)) as client:
         answer = ask(client)
     assert answer.status_code == status
     assert plain not in answer.text + str(answer.headers)
@@ -182,7 +182,7 @@ def test_the_owners_key_does_not_leave_as_tokens(behind):
         given = [{**row, hidden: None} for row in rows]
         choice = {"message": {"content": "Hi!"}, "logprobs": {"content": given}}
         behind.answers_json({"choices": [choice]})
-        with guarded(behind, key=Token(OWN)) as client:
+        with guarded(behind, key=AccessToken(OWN)) as client:
             assert ask(client).json()["choices"][0]["logprobs"] is None
 
 

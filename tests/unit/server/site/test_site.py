@@ -5,7 +5,7 @@ import json
 import pytest
 
 from moralscope.pages.html import asset
-from moralscope.server.api import Token
+from moralscope.server.api import AccessToken
 from moralscope.server.app import FOLDER
 
 from ..api_site import SCORE
@@ -234,7 +234,7 @@ def test_hostile_texts_are_kept_as_they_are_and_drawn_escaped(client):
 
 
 def test_a_token_is_wanted_for_data_and_not_for_frames(tmp_path):
-    with whole_site(tmp_path, token=Token("correct-horse-battery")) as client:
+    with whole_site(tmp_path, token=AccessToken("correct-horse-battery")) as client:
         assert client.get("/actions").status_code == 200
         assert client.get("/api/site/runs").status_code == 401
         known = {"X-Moralscope-Token": "correct-horse-battery"}

@@ -45,18 +45,6 @@ export function dots(names, rows) {
   return { title: "Score of each action by model", traces, labels: [], height: 104 + 25 * rows.length, layout: { fixed: true, xaxis: { title: "← bad      on a common scale      good →", zero: true }, yaxis: rowsAxis(rows.map((row) => row.action)) } };
 }
 
-// Values with their intervals, named rows, one mark a group: groups are {name, spans: [{value, low, high} or nothing, one a row]}.
-export function spans(names, groups, title) {
-  const shift = (number) => (groups.length > 1 ? 0.36 * (0.5 - number / (groups.length - 1)) : 0);
-  const traces = groups.map(({ name, spans: found }, number) => {
-    const shown = found.map((each, at) => [each, names.length - at + shift(number)]).filter(([each]) => each && each.value !== null), [color, symbol] = MARKS[number % MARKS.length];
-    return { type: "scatter", mode: "markers", name, legend: groups.length > 1, x: shown.map(([each]) => each.value), y: shown.map(([, at]) => at), hovertext: shown.map(([each, at]) => `${names[names.length - Math.round(at)]}\n${name}: ${signed(each.value, 2)} (${signed(each.low, 2)} … ${signed(each.high, 2)})`), marker: { color, symbol, size: 10 },
-      error_x: { color, array: shown.map(([each]) => (each.high ?? each.value) - each.value), arrayminus: shown.map(([each]) => each.value - (each.low ?? each.value)) } };
-  }).filter((trace) => trace.x.length);
-  const most = Math.max(...traces.flatMap((trace) => trace.x.map((value, at) => Math.abs(value) + Math.max(trace.error_x.array[at], trace.error_x.arrayminus[at])))), range = most < 0.2 ? { range: [-0.2, 0.2] } : {}; // what is nothing should look like nothing
-  return { title: "Values with their intervals", traces, labels: [], height: 104 + (18 + 12 * groups.length) * names.length, layout: { fixed: true, xaxis: { title, zero: true, ...range }, yaxis: rowsAxis(names) } };
-}
-
 // Two runs: each item at its score before and after; what did not change lies on the line.
 export function beforeAfter(rows, names) {
   const all = rows.flatMap((row) => [row.before, row.after]), ends = [Math.min(...all), Math.max(...all)];

@@ -1,0 +1,451 @@
+"""The pages of `compare`: models on the same actions, one model in languages, two saved runs.
+
+Prompts and replies of audits are hostile input: data to be written, never markup.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from moralscope.axes.compare import ComparedAction, CompareStatistics, PairSummary
+from moralscope.axes.languages import LanguagesStatistics, ParallelScore
+from moralscope.axes.measured import agreement_in_words
+from moralscope.core.records import RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.charts import Group, bars, outermost, rounded, scatter, slopes
+from moralscope.pages.closing import AUDIT_LIMITS, JUDGE_LIMITS, SCORE_LIMITS
+from moralscope.pages.page import MINUS, TYPED, Block, Column, Facts, Page, Section, Table, columns
+from moralscope.pages.words import correlation_text, cut, gate_line, more_note, text
+from moralscope.runs.changes import ComparedItem, RunChanges
+from moralscope.stats.correlation import Correlation
+from moralscope.stats.gates import GateResult
+
+_SHOWN = 15  # disagreements and differences that the terminal lists
+_SLOPES = 24
+_MAX_ROWS = 5_000
+_DRAWN = 2_000
+_LISTED = 10  # items that the terminal lists
+_ITEM = 60  # characters of an item there
+_CONTENT = (
+    "Content warning: prompts and replies are shown as they were given; some may be offensive."
+)
+_LISTS = {
+    "newly_flagged": "Newly flagged",
+    "newly_cleared": "No longer flagged",
+    "drops": "Largest drops",
+    "rises": "Largest rises",
+    "flipped": "Changed sign",
+}
+_CHECKS = (
+    "Each language beside the first. Configural: the same order. Metric: the same unit. Scalar: "
+    "actions keep their places after linear alignment."
+)
+_SPAN = Column("", "signed interval", 4)
+_SHARE = Column("", "share interval", 2)
+
+
+def compare_page(record: RunRecord) -> Page:
+    """Lay out a comparison of models on the same actions."""
+    config = record.config
+    statistics: CompareStatistics = record.statistics  # type: ignore[assignment]
+    models = [str(name) for name in config.get("encoders") or ()]
+    compared: list[ComparedAction] = [
+        row for row in record.results if row.scores.keys() >= set(models)
+    ]
+    compared.sort(key=lambda row: -row.spread)
+    pairs = statistics.pairs
+    summary = [f"{len(compared):,} actions, scored by {len(models)} models: {', '.join(models)}."]
+    summary += [
+        f"{' / '.join(pair.pair)}: r = {correlation_text(pair.pearson)}; differences that are "
+        f"significant after correction: {pair.significant}."
+        for pair in pairs
+    ]
+    if compared:
+        summary.append(
+            f"Most disputed: “{compared[0].action}”, {compared[0].spread:.2f} standard deviations "
+            "apart."
+        )
+    summary += _gate_sentence(statistics.gate)
+    lines = [
+        f"{name}: {agreement_in_words(people)}"
+        for name, people in statistics.people_agreement.items()
+    ]
+    sections = [Section("", lines, shown="terminal")]
+    if compared and len(models) > 1:
+        drawn = compared[:_SLOPES]
+        note = f"Drawn are the {_SLOPES} most disputed." if len(compared) > _SLOPES else ""
+        prose = [
+            f"Each line is an action: rising where {models[-1]} is kinder to it than {models[0]}, "
+            f"falling where it is harsher. {note}",
+            f"Scale: {text(config.get('scale'))}.",
+        ]
+        ends = [[row.scores[name] for name in models] for row in drawn]
+        colours = ["good" if values[-1] >= values[0] else "bad" for values in ends]
+        items = list(zip((row.action for row in drawn), ends, colours, strict=True))
+        title = "Score of each action by model"
+        sections.append(Section(title, prose, [slopes(title, models, items)]))
+    if pairs:
+        table = _agreement_table(pairs)
+        sections.append(Section("Agreement of the models", [], [table], shown="all"))
+    for index, pair in enumerate(pairs):
+        sections += _disagreements(compared, index, pair)
+    sections.append(Section("", gate_line(statistics.gate), shown="terminal"))
+    figures = [(f"{len(compared):,}", "actions compared")]
+    figures += [(f"{pair.pearson.r:.2f}", f"r, {' / '.join(pair.pair)}") for pair in pairs[:3]]
+    return Page(
+        f"{' and '.join(models) or 'Models'} compared",
+        summary,
+        figures,
+        sections,
+        headline=f"{', '.join(models)}: {len(record.results):,} actions, {config.get('axis')}",
+    )
+
+
+def _agreement_table(pairs: Sequence[PairSummary]) -> Table:
+    rows = [
+        ["Pearson's r", *(_coefficient(pair.pearson) for pair in pairs)],
+        ["Spearman's rho", *(_coefficient(pair.spearman) for pair in pairs)],
+        ["Kendall's tau", *(_coefficient(pair.kendall) for pair in pairs)],
+        ["mean difference", *(f"{pair.mean_difference:+.2f}" for pair in pairs)],
+        ["mean shift", *(f"{pair.mean_shift:.2f}" for pair in pairs)],
+        ["largest shift", *(f"{pair.max_shift:.2f}" for pair in pairs)],
+        ["detectable shift", *(f"{pair.minimum_detectable_effect:.2f}" for pair in pairs)],
+        ["significant", *(f"{pair.significant:,} of {pair.pearson.n:,}" for pair in pairs)],
+    ]
+    titles = [Column("agreement"), *(Column(" → ".join(p.pair), right=True) for p in pairs)]
+    note = "Detectable: the smallest difference of one action that would be found in 80 % of cases."
+    return Table("Agreement by pair of models", titles, rows, note=note)
+
+
+def _disagreements(
+    compared: Sequence[ComparedAction], index: int, pair: PairSummary
+) -> list[Section]:
+    first, second = pair.pair
+    ordered = sorted(compared, key=lambda row: -abs(row.differences[index].difference))
+    rows = []
+    for row in ordered[:_MAX_ROWS]:
+        found = row.differences[index]
+        star = " *" if found.p_holm < 0.05 else ""
+        p = Column("", "p").write(found.p_holm) + star
+        scores = (rounded(row.scores[name]) for name in pair.pair)
+        rows.append([row.action, *scores, found.difference, (found.low, found.high), p])
+    heads = [
+        Column("action", wide=60),
+        *columns(first, second, "difference", kind="signed", digits=2),
+        Column("95 % interval", "range", 2),
+        Column("p (Holm)", right=True),
+    ]
+    title = f"Largest differences ({second} {MINUS} {first})"
+    prose = [
+        "Differences are paired prompt by prompt, with 95 % intervals; p is Holm-corrected over "
+        "all actions and pairs (*: below 0.05)."
+    ]
+    table = Table(title, heads, rows, note=more_note(len(ordered) - _MAX_ROWS))
+    more = f", {_SHOWN} of {len(ordered):,}" if len(ordered) > _SHOWN else ""
+    brief = Table(f"{title}{more}", heads, rows[:_SHOWN], titled=True)
+    return [
+        Section(title, prose, [table]),
+        Section("", [], [brief], shown="terminal", gap=True),
+    ]
+
+
+def _coefficient(found: Correlation) -> str:
+    return Column("", "interval", 2).write((found.r, found.low, found.high))
+
+
+def _gate_sentence(gate: GateResult | None) -> list[str]:
+    if gate is None:
+        return []
+    return [f"The gate {gate.expression} was {'met' if gate.met else 'not met'}."]
+
+
+def languages_page(record: RunRecord) -> Page:
+    """Lay out one model in several languages."""
+    config = record.config
+    statistics: LanguagesStatistics = record.statistics  # type: ignore[assignment]
+    results: Sequence[ParallelScore] = record.results
+    codes = [str(code) for code in config.get("languages") or ()]
+    ranking = statistics.ranking
+    verdict = (
+        ranking.refused
+        or "all checks hold, so languages are ranked by their level above neutral actions"
+    )
+    model = text(config.get("model"))
+    summary = [
+        f"{model} was asked about {len(results):,} actions in {', '.join(codes)}.",
+        f"{verdict[:1].upper()}{verdict[1:]}.",
+    ]
+    checks = Table(
+        "Checks",
+        [
+            Column(f"beside {codes[0]}" if codes else "language"),
+            Column("r", right=True),
+            Column("slope", "interval", 2),
+            Column("residual", "number", 2),
+            Column("differ", right=True),
+            Column("fails"),
+        ],
+        [
+            [
+                check.language,
+                _coefficient(check.r),
+                check.slope,
+                check.residual,
+                f"{check.differ} of {check.of}",
+                ", ".join(check.fails) or "nothing",
+            ]
+            for check in statistics.checks
+        ],
+    )
+    sections = [Section("Are languages measured alike?", [_CHECKS], [checks], shown="all")]
+    for code in codes[1:]:
+        differing = [row for row in results if code in row.differences]
+        differing = [row for row in differing if row.differences[code].differs]
+        differing.sort(key=lambda row: -abs(row.differences[code].difference))
+        rows = []
+        for row in differing:
+            one = row.differences[code]
+            p = Column("", "p").write(one.p_holm)
+            rows.append([row.action, row.texts[code], one.difference, (one.low, one.high), p])
+        heads = [
+            Column(f"{code} less {codes[0]}, aligned"),
+            Column(code),
+            Column("difference", "signed", 2),
+            Column("95 % interval", "range", 2),
+            Column("p (Holm)", right=True),
+        ]
+        table = Table(f"Actions that differ in {code}", heads, rows[:_SHOWN])
+        if rows:
+            sections.append(Section(table.title, [], [table], shown="all"))
+    if ranking.levels:
+        heads = [Column("language"), Column("level above neutral", "signed interval")]
+        levels = [[row.language, (row.level, row.low, row.high)] for row in ranking.levels]
+        prose = ["Mean score above neutral actions."]
+        table = Table("Levels", heads, levels)
+        sections.append(Section("Levels", prose, [table], shown="all"))
+    else:
+        sections.append(Section("", [ranking.refused], shown="terminal"))
+    sections.append(Section("All actions", [], [_parallel_table(results, codes)]))
+    headline = f"{model}: {len(results):,} actions in {', '.join(codes)}"
+    return Page("One model, several languages", summary, [], sections, headline=headline)
+
+
+def _parallel_table(results: Sequence[ParallelScore], codes: Sequence[str]) -> Table:
+    heads = columns("label", *codes)
+    heads += columns(*(f"score, {code}" for code in codes), kind="signed")
+    for code in codes[1:]:
+        heads += [Column(f"{code} less {codes[0]}", "signed", 2), Column(f"{code} differs")]
+    rows = []
+    for row in results:
+        cells: list[object] = [row.label, *(row.texts.get(code) for code in codes)]
+        cells += [row.scores.get(code) for code in codes]
+        for code in codes[1:]:
+            one = row.differences.get(code)
+            cells += [one.difference, one.differs] if one else [None, None]
+        rows.append(cells)
+    note = "Differences are aligned, in standard deviations."
+    return Table("All actions", heads, rows, note=note)
+
+
+def runs_page(record: RunRecord) -> Page:
+    """Lay out a comparison of two saved runs.
+
+    Examples
+    --------
+    >>> row = ComparedItem("", "smile", 0.2, 0.1, -0.1)
+    >>> page = runs_page(RunRecord("compare runs", 0, {}, [], [row], RunChanges(items=1)))
+    >>> [section.title for section in page.sections if section.shown == "report"]
+    ['Every item']
+    """
+    config = record.config
+    changes: RunChanges = record.statistics  # type: ignore[assignment]
+    items: Sequence[ComparedItem] = record.results
+    audits = config.get("job") == "audit"
+    runs = [str(path) for path in config.get("runs") or ()]
+    summary = [f"{runs[0]} (before) and {runs[1]} (after)."] if len(runs) == 2 else []
+    summary += _gate_sentence(changes.gate)
+    p = Column("", "p").write(changes.change.p)
+    summary.append(f"The mean score changed by {_SPAN.write(changes.change)}, p = {p}.")
+    if changes.flagged is not None:
+        before, after = (_SHARE.write(s) for s in (changes.flagged.before, changes.flagged.after))
+        moved = _SPAN.write(changes.flagged.change)
+        summary.append(f"Flagged: {before} before, {after} after; a change of {moved}.")
+    sections = [
+        *_gate_section(changes.gate),
+        Section("", [], [_figures_table(changes)], shown="terminal"),
+        *_before_and_after(items),
+        *_foundations(changes),
+    ]
+    for key, title in _LISTS.items():
+        listed: Sequence[ComparedItem] = getattr(changes, key) or ()
+        if listed:
+            prose = [_CONTENT] if audits else []
+            sections.append(Section(title, prose, [_items_table(title, listed, audits)]))
+            brief = [
+                [cut(row.text, _ITEM), row.before, row.after, row.change]
+                for row in listed[:_LISTED]
+            ]
+            heads = [Column("item"), *columns("before", "after", "change", kind="signed")]
+            table = Table(title.lower(), heads, brief, titled=True)
+            if key != "flipped":
+                sections.append(Section("", [], [table], shown="terminal", gap=True))
+    for title, count, unpaired in (
+        ("Only in the baseline", changes.only_before, changes.missing_items),
+        ("Only in the new run", changes.only_after, changes.added_items),
+    ):
+        if unpaired:
+            facts = [(item.id or "action", cut(item.text)) for item in unpaired]
+            prose = [f"{count:,} items; the first of them:"]
+            sections.append(Section(title, prose, [Facts(facts)]))
+    if items:
+        table = _items_table("Every item", items, audits)
+        sections.append(Section("Every item", [], [table]))
+    sections.append(Section("", gate_line(changes.gate), shown="terminal"))
+    job = text(config.get("job"))
+    what = f"{job}, {config['axis']}" if "axis" in config else job
+    return Page(
+        f"{job} before and after".capitalize(),
+        summary,
+        _tiles(changes),
+        sections,
+        headline=f"{' → '.join(runs)}: {what}, {changes.items:,} in both",
+    )
+
+
+def _tiles(changes: RunChanges) -> list[tuple[str, str]]:
+    tiles = [(f"{changes.items:,}", "items in both")]
+    tiles.append((Column("", "signed").write(changes.change.value), "mean change"))
+    if changes.spearman is not None:
+        tiles.append((Column("", "number", 2).write(changes.spearman.r), "Spearman's rho"))
+    shares = {"changed sign": changes.flips}
+    if changes.flagged is not None:
+        shares["newly flagged"] = changes.flagged.newly_flagged
+        shares["no longer flagged"] = changes.flagged.newly_cleared
+    for name, share in shares.items():
+        if share is not None:
+            tiles.append((Column("", "share", 1).write(share.value), name))
+    if changes.only_before:
+        tiles.append((f"{changes.only_before:,}", "missing after"))
+    return tiles
+
+
+def _figures_table(changes: RunChanges) -> Table:
+    """Return what changed, a figure a row."""
+    mean, change, flagged = changes.mean, changes.change, changes.flagged
+    rows = {
+        "mean before, after": f"{mean.before:+.4f}, {mean.after:+.4f}",
+        "mean change": f"{_SPAN.write(change, TYPED)}, p {change.p:.3g}",
+    }
+    if changes.spearman is not None and changes.flips is not None:
+        rho = changes.spearman
+        rows["Spearman's rho"] = f"{rho.r:.4f} ({rho.low:.4f} … {rho.high:.4f})"
+        rows["changed sign"] = _SHARE.write(changes.flips, TYPED)
+        rows["largest drop, rise"] = f"{changes.max_drop:.4f}, {changes.max_rise:.4f}"
+    if changes.changed is not None:
+        rows["beyond the prompts' noise"] = f"{changes.changed:,} of {changes.items:,}"
+    if flagged is not None:
+        rows["flagged before"] = _SHARE.write(flagged.before, TYPED)
+        rows["flagged after"] = _SHARE.write(flagged.after, TYPED)
+        rows["flagged change"] = _SPAN.write(flagged.change, TYPED)
+        if flagged.newly_flagged is not None and flagged.newly_cleared is not None:
+            rows["newly flagged"] = _SHARE.write(flagged.newly_flagged, TYPED)
+            rows["no longer flagged"] = _SHARE.write(flagged.newly_cleared, TYPED)
+            rows["p (McNemar, exact)"] = f"{flagged.p:.3g}"
+    for row in changes.foundations or ():
+        if row.before.value or row.after.value:
+            rows[f"  {row.foundation}"] = f"{row.before.value:.1%} → {row.after.value:.1%}"
+    if changes.other_replies is not None:
+        rows["other replies"] = f"{changes.other_replies:,} of {changes.items:,}"
+    rows["only before, only after"] = f"{changes.only_before:,}, {changes.only_after:,}"
+    return Table("Changes", [Column("change"), Column("", right=True)], list(rows.items()))
+
+
+def _gate_section(gate: GateResult | None) -> list[Section]:
+    if gate is None:
+        return []
+    heads = [Column("figure"), Column("found", "number", 4), Column("wanted"), Column("met")]
+    rows = [
+        [check.name, check.value, f"{check.operator} {check.limit:.4g}", check.met]
+        for check in gate.checks
+    ]
+    return [Section("The gate", [], [Table("The gate", heads, rows)])]
+
+
+def _before_and_after(items: Sequence[ComparedItem]) -> list[Section]:
+    """Draw scores after against scores before; of very many, those that changed most."""
+    widest = sorted(items, key=lambda row: -abs(row.change))[:_DRAWN]
+    if len(widest) < 3:
+        return []
+    points = [(row.before, row.after) for row in widest]
+    hover = [f"{row.text}\nbefore {row.before:+.3f}\nafter {row.after:+.3f}" for row in widest]
+    pairs = list(zip((row.text for row in widest), points, strict=True))
+    labels = [(x, y, name) for name, (x, y) in outermost(pairs)]
+    title = "Scores before and after"
+    chart = scatter(title, [Group("items", points, hover)], ("before", "after"), labels=labels)
+    # One scale for both: what shrank is then seen to have shrunk.
+    chart = replace(chart, layout={**chart.layout, "same": True})
+    prose = ["Where nothing changed, after equals before; the line is the fit through all items."]
+    if len(items) > _DRAWN:
+        prose.append(f"Drawn are the {_DRAWN:,} of {len(items):,} items that changed most.")
+    return [Section(title, prose, [chart])]
+
+
+def _foundations(changes: RunChanges) -> list[Section]:
+    rows = changes.foundations or ()
+    if not rows:
+        return []
+    title = "Flagged replies by foundation"
+    series = {
+        "before": [100 * row.before.value for row in rows],
+        "after": [100 * row.after.value for row in rows],
+    }
+    heads = [
+        Column("foundation"),
+        Column("before", "share interval", 1),
+        Column("after", "share interval", 1),
+        Column("change", "signed"),
+    ]
+    cells = [[row.foundation, row.before, row.after, row.change] for row in rows]
+    chart = bars(title, series, [row.foundation for row in rows], "% of replies")
+    blocks: list[Block] = [chart, Table(title, heads, cells)]
+    return [Section(title, [], blocks)]
+
+
+def _items_table(title: str, items: Sequence[ComparedItem], audits: bool) -> Table:
+    note = more_note(len(items) - _MAX_ROWS)
+    if not audits:
+        heads = [Column("action"), *columns("before", "after", "change", kind="signed")]
+        rows = [
+            [cut(row.text), row.before, row.after, row.change, row.p_holm]
+            for row in items[:_MAX_ROWS]
+        ]
+        return Table(title, [*heads, Column("p (Holm)", "p")], rows, note=note)
+    cells = []
+    for row in items[:_MAX_ROWS]:
+        flags = ["yes" if flag else "no" for flag in (row.flagged_before, row.flagged_after)]
+        flagged = flags[0] if flags[0] == flags[1] else " → ".join(flags)
+        replies = (cut(row.reply_before), cut(row.reply_after))
+        cells.append([row.id, cut(row.text), *replies, row.before, row.after, flagged])
+    heads = columns("id", "prompt", "reply before", "reply after")
+    heads += [*columns("before", "after", kind="signed"), Column("flagged")]
+    return Table(title, heads, cells, note=note)
+
+
+def _runs_limits(config: Mapping[str, object]) -> tuple[str, ...]:
+    return AUDIT_LIMITS if config.get("job") == "audit" else _axis_limits(config)
+
+
+def _axis_limits(config: Mapping[str, object]) -> tuple[str, ...]:
+    return JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS
+
+
+PRESENTATIONS = {
+    "compare": Presentation(
+        compare_page, lambda config: (ComparedAction, CompareStatistics), _axis_limits
+    ),
+    "compare languages": Presentation(
+        languages_page, lambda config: (ParallelScore, LanguagesStatistics), SCORE_LIMITS
+    ),
+    "compare runs": Presentation(
+        runs_page, lambda config: (ComparedItem, RunChanges), _runs_limits
+    ),
+}

@@ -1,0 +1,130 @@
+"""The page of `score` over a corpus, and of the dry run of any corpus job."""
+
+from moralscope.axes.batch import CorpusScores
+from moralscope.batch.estimate import EstimateStatistics
+from moralscope.core.records import ActionScore, RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.closing import JUDGE_LIMITS, SCORE_LIMITS
+from moralscope.pages.corpus import (
+    corpus_headline,
+    corpus_summary,
+    corpus_tiles,
+    duration,
+    run_sections,
+    spread_section,
+)
+from moralscope.pages.page import Column, Facts, Page, Section, Table, signed
+from moralscope.pages.score import direction_sections
+from moralscope.pages.words import cut
+
+_CONTENT = "Content warning: texts are shown as they were given; some may be offensive."
+_SHORT = 300
+_LISTED = 5  # rows at each end in the terminal
+
+
+def corpus_scores_page(record: RunRecord) -> Page:
+    """Lay out the scores of a corpus: their spread and the rows at both ends."""
+    statistics: CorpusScores = record.statistics  # type: ignore[assignment]
+    scores, quantiles = statistics.scores, statistics.quantiles
+    sections = []
+    if scores.n and quantiles.keys() >= {"0.05", "0.95"}:
+        line = (
+            f"mean score {scores.mean:+.3f} (sd {scores.sd:.3f}); 90 % lie between "
+            f"{quantiles['0.05']:+.3f} and {quantiles['0.95']:+.3f}"
+        )
+        sections.append(Section("", [line], shown="terminal"))
+    sections += spread_section(statistics.histogram, quantiles)
+    for title, ends in (
+        ("Lowest scores", statistics.lowest),
+        ("Highest scores", statistics.highest),
+    ):
+        if not ends:
+            continue
+        cells = [
+            [cut(row.action, _SHORT), row.score, _range(row.low, row.high), row.id] for row in ends
+        ]
+        columns = [
+            Column(title.lower(), wide=100),
+            Column("score", "signed"),
+            Column("interval", "range"),
+            Column("id", right=True),
+        ]
+        sections += [
+            Section(title, [_CONTENT, "Each text once."], [Table(title, columns, cells)]),
+            Section("", [], [Table(title, columns, cells[:_LISTED])], shown="terminal"),
+        ]
+    if statistics.verdicts:
+        facts = [(name, f"{count:,} rows") for name, count in statistics.verdicts.items()]
+        sections.append(Section("Verdicts", [], [Facts(facts)]))
+    sections += direction_sections(statistics.direction)
+    sections += run_sections(statistics.corpus, statistics.failed)
+    tiles = corpus_tiles(statistics.corpus)
+    if scores.n:
+        tiles.append((signed(scores.mean), "mean score"))
+    return Page(
+        "Scores of a corpus",
+        [corpus_summary(record, statistics.corpus)],
+        tiles,
+        sections,
+        headline=corpus_headline(statistics.corpus),
+    )
+
+
+def _range(low: float | None, high: float | None) -> tuple[float, float] | None:
+    return None if low is None or high is None else (low, high)
+
+
+def estimate_page(record: RunRecord) -> Page:
+    """Lay out what a run over a corpus would take."""
+    statistics: EstimateStatistics = record.statistics  # type: ignore[assignment]
+    found = statistics.estimate
+    about = "" if found.exact else "about "
+    cores = f"{found.workers} worker{'s' * (found.workers > 1)}"
+    pace = f"{1000 * found.seconds_a_row:,.2f} ms a row, {found.start_seconds:,.1f} s to start"
+    rows = [
+        ["rows", f"{found.rows:,}"],
+        ["distinct", f"{about}{found.distinct:,} ({found.distinct_share:.0%})"],
+        *(
+            [["cannot be read", f"about {found.failed_share:.1%} of the rows"]]
+            if found.failed_share
+            else []
+        ),
+        ["one worker", f"{pace} (timed on {found.drawn} rows)"],
+        [
+            f"time with {cores}",
+            f"about {duration(found.seconds)} ({found.rows_a_second:,.0f} rows a second)",
+        ],
+        ["to be written", f"about {_size(found.bytes)}"],
+        *([] if found.cost is None else [["cost", f"about {found.cost:,.2f}"]]),
+    ]
+    table = Table("What a run would take", [Column("estimate"), Column(" ")], rows)
+    return Page(
+        f"{record.job} of a corpus: an estimate".capitalize(),
+        [
+            "Nothing was computed or written. It would take about "
+            f"{duration(found.seconds)} with {cores}."
+        ],
+        [(f"{found.rows:,}", "rows"), (f"{found.distinct:,}", "distinct")],
+        [Section("What a run would take", [], [table], shown="all")],
+    )
+
+
+def _size(count: float) -> str:
+    """Write bytes so that they can be read."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:,.1f} {unit}"
+    return f"{count:,.0f} bytes"
+
+
+PRESENTATIONS = {
+    "score corpus": Presentation(
+        corpus_scores_page,
+        lambda config: (ActionScore, CorpusScores),
+        lambda config: JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS,
+    ),
+    **{
+        f"{job} estimate": Presentation(estimate_page, lambda config: (dict, EstimateStatistics))
+        for job in ("score", "audit", "collect", "survey")
+    },
+}
