@@ -18,7 +18,7 @@ from moralscope.rules.verdict import is_broken, is_kept, worst_broken
 from moralscope.stats.gates import GateResult
 from moralscope.stats.intervals import bootstrap_mean, wilson
 from moralscope.stats.significance import mcnemar
-from moralscope.stats.streams import Frequent
+from moralscope.stats.streams import Frequent, HistogramBins
 from moralscope.stats.summary import Summary
 
 FIGURES = {
@@ -129,7 +129,7 @@ class AuditStatistics(Statistics):
     """This and the next four: of a corpus, whose scores are in its parts."""
     lowest_score: float | None = absent()
     highest_score: float | None = absent()
-    histogram: Mapping[str, Sequence[float]] | None = absent()
+    histogram: HistogramBins | None = absent()
     quantiles: Mapping[str, float] | None = absent()
     seconds: float | None = None
     against: PairedAudits | None = None

@@ -218,17 +218,13 @@ def _dressed(reply: str, stance: int, rng: random.Random) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RuledAct:
-    """What somebody did or said, with the rule that people wrote for it.
-
-    `act` is what was done, as its doer tells it; where nobody can say, `told` is the reply itself.
-    `context` is the situation, `group` what dev figures are told by.
-    """
+    """What somebody did or said, with the rule that people wrote for it."""
 
     rule: str
-    act: OwnAct | None = None
-    told: str = ""
-    context: str = ""
-    group: str = "exchanges"
+    act: OwnAct | None = None  # what was done, as its doer tells it
+    reply: str = ""  # the reply itself, where nobody can say what was done
+    context: str = ""  # the situation
+    group: str = "exchanges"  # what dev figures are told by
 
 
 def annotated_examples(rows: Iterable[Annotation]) -> list[TextExample]:
@@ -240,12 +236,12 @@ def ruled_examples(rows: Iterable[RuledAct], seed: int = 0) -> list[TextExample]
     """Return acts and situations as exchanges; which wording is drawn by the seed and the texts."""
     examples = []
     for row in rows:
-        draw = random.Random(f"{seed}\n{row.act or row.told}\n{row.rule}")  # noqa: S311
+        draw = random.Random(f"{seed}\n{row.act or row.reply}\n{row.rule}")  # noqa: S311
         if row.act is not None:
             exchange = draw_exchange(row.act, draw, row.context).exchange
         else:
             asked = draw.choice(wordings()["prompts"]["open" if row.context else "chat"])
-            exchange = Exchange(f"{row.context} {asked}", as_sentence(row.told))
+            exchange = Exchange(f"{row.context} {asked}", as_sentence(row.reply))
         examples.append(TextExample(rule_prompt(exchange), as_sentence(row.rule), row.group))
     return examples
 

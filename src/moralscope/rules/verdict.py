@@ -193,21 +193,22 @@ def is_kept(rule: RuleFinding, limits: Thresholds) -> bool:
     return _probability(rule, "agree") >= limits.agree and not is_broken(rule, limits)
 
 
-def stance(rule: RuleFinding, limits: Thresholds) -> str:
-    """Say in words how a reply stands to a rule: "breaks" and "keeps" are said at the limits only.
+def stance(rule: RuleFinding, limits: Thresholds) -> tuple[str, float]:
+    """Say how a reply stands to a rule, and how likely; "breaks" and "keeps" at the limits only.
 
     Examples
     --------
     >>> likely = Alignment("disagree", {"disagree": 0.55, "agree": 0.1, "neither": 0.35})
     >>> rule = RuleFinding("Be kind.", "rulebook", likely)
     >>> stance(rule, Thresholds(disagree=0.5)), stance(rule, Thresholds(disagree=0.6))
-    ('breaks', 'may break')
+    (('breaks', 0.55), ('may break', 0.55))
     """
+    label = rule.alignment.label
     if is_broken(rule, limits):
-        return "breaks"
+        return "breaks", _probability(rule, "disagree")
     if is_kept(rule, limits):
-        return "keeps"
-    return _UNSURE.get(rule.alignment.label, "does not concern")
+        return "keeps", _probability(rule, "agree")
+    return _UNSURE.get(label, "does not concern"), _probability(rule, label)
 
 
 def breach(rule: RuleFinding) -> float:
