@@ -115,11 +115,11 @@ class ChoiceMachine:
     ) -> list[ActionScore]:
         """Score actions in order; an action's paraphrases join its mean and its interval."""
         forms = forms_of(actions, paraphrases)
-        found = in_blocks(forms, self._score_block, report)
+        means = in_blocks(forms, self._score_block, report)
         unread = questions_unread(self._encoder, self._template, forms)
         return [
             ActionScore(group[0], row.mean, row.low, row.high, row.prompts, sum(row.prompts), more)
-            for group, row, more in zip(forms, found, unread, strict=True)
+            for group, row, more in zip(forms, means, unread, strict=True)
         ]
 
     def score_rows(
@@ -169,7 +169,7 @@ def rank(
     options: RankOptions | None = None,
     *,
     model: Encoder | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Rank answers by their cosine with the question and return a run record.
 
@@ -188,7 +188,7 @@ def rank(
     >>> record.results[0].answer
     'bread'
     """
-    chosen = chosen_options(RankOptions, options, given)
+    chosen = chosen_options(RankOptions, options, keywords)
     check_actions([question])
     candidates = check_actions(answers).actions
     encoder = model or load_encoder(chosen.encoder)
@@ -221,4 +221,4 @@ def rank_answers(encoder: Encoder, question: str, answers: Sequence[str]) -> lis
     rows = unit_rows(encoder.encode([question, *answers]).astype(np.float64))
     cosines = rows[1:] @ rows[0]
     order = np.argsort(-cosines, kind="stable")
-    return [RankedAnswer(answers[place], float(cosines[place])) for place in order]
+    return [RankedAnswer(answers[index], float(cosines[index])) for index in order]

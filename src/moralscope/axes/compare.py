@@ -70,8 +70,7 @@ class Difference:
     low: float
     high: float
     p: float
-    p_holm: float
-    """corrected over actions and pairs"""
+    p_holm: float  # corrected over actions and pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +78,9 @@ class ComparedAction:
     """An action on every encoder."""
 
     action: str
-    scores: Mapping[str, float]
-    """standardised"""
+    scores: Mapping[str, float]  # standardised
     raw: Mapping[str, ActionScore] = field(default_factory=dict)
-    differences: Sequence[Difference] = ()
-    """one a pair, in the order of the pairs"""
+    differences: Sequence[Difference] = ()  # one a pair, in the order of the pairs
     spread: float = 0.0
 
 
@@ -96,11 +93,9 @@ class PairSummary:
     spearman: Correlation
     kendall: Correlation
     mean_difference: float
-    mean_shift: float
-    """mean size of the standardised differences"""
+    mean_shift: float  # mean size of the standardised differences
     max_shift: float
-    minimum_detectable_effect: float
-    """of one action with the median noise"""
+    minimum_detectable_effect: float  # of one action with the median noise
     minimum_detectable_effect_corrected: float
     """the same at the strictest level of Holm's correction"""
     significant: int

@@ -110,11 +110,11 @@ class CompareOptions(Options):
             raise InputError("a language was named twice", "name each once")
         least = 1 if len(self.language) > 1 else 2
         for kind, example in (("encoders", "minilm,mpnet"), ("models", "minilm,smollm2")):
-            given = getattr(self, kind)
-            names = split_names(given)
-            if given and (len(names) < least or not all(names)):
+            listed = getattr(self, kind)
+            names = split_names(listed)
+            if listed and (len(names) < least or not all(names)):
                 alone = f"1 {kind[:-1]} was given: " if len(names) == 1 else ""
-                problem = f"{alone}'{','.join(given)}' is not a list like {example}"
+                problem = f"{alone}'{','.join(listed)}' is not a list like {example}"
                 raise InputError(problem, f"name two {kind} or more")
             object.__setattr__(self, kind, names)
         if not self.names:

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.axes.answer_cache import AnswerCache
 from moralscope.axes.build import AxisModels
-from moralscope.axes.expert_answers import ExpertAnswers
 from moralscope.axes.measured import people_measurement
 from moralscope.axes.options import DEFAULT_BASE, MAX_WORDINGS, AxisOptions
 from moralscope.axes.records import JudgedAction
@@ -146,7 +146,7 @@ class Judge:
     ) -> None:
         self.norm = norm
         self.wordings = wordings
-        self._answers = ExpertAnswers(experts)
+        self._answers = AnswerCache(experts)
         self._people = people_measurement(self.name, self._answers.ref.sha256)
 
     @property

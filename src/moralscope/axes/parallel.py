@@ -97,5 +97,5 @@ def _parallel(table: Table, *, unreviewed: bool = False) -> ParallelActions:
         labels.append(label)
     if not labels:
         raise InputError(f"{table.name} holds no actions", _REMEDY)
-    found = {code: tuple(listed) for code, listed in texts.items()}
-    return ParallelActions(table.name, found, tuple(labels), unreviewed)
+    actions = {code: tuple(listed) for code, listed in texts.items()}
+    return ParallelActions(table.name, actions, tuple(labels), unreviewed)

@@ -55,8 +55,8 @@ class PromptBootstrap:
 
     Examples
     --------
-    >>> found, = PromptBootstrap(prompts=2, seed=0).means([np.array([[1.0, 3.0]])])
-    >>> found.mean, found.prompts
+    >>> row, = PromptBootstrap(prompts=2, seed=0).means([np.array([[1.0, 3.0]])])
+    >>> row.mean, row.prompts
     (2.0, (1.0, 3.0))
     """
 
@@ -72,7 +72,7 @@ class PromptBootstrap:
             return []
         means = np.stack([table.mean(axis=0) for table in tables])
         lows, highs = percentile_interval(means @ self._weights.T, self._level)
-        found = []
+        rows = []
         for row, table, low, high in zip(means, tables, lows.tolist(), highs.tolist(), strict=True):
             ends = (low, high)
             if len(table) > 1:
@@ -80,8 +80,8 @@ class PromptBootstrap:
                 first, last = percentile_interval(drawn, self._level)
                 ends = (float(first[0]), float(last[0]))
             prompts = tuple(row.tolist())
-            found.append(PromptMean(sum(prompts) / len(prompts), *ends, prompts))
-        return found
+            rows.append(PromptMean(sum(prompts) / len(prompts), *ends, prompts))
+        return rows
 
 
 def forms_of(actions: Sequence[str], paraphrases: Sequence[Sequence[str]] | None) -> list[Forms]:

@@ -49,7 +49,7 @@ class RatedActions:
         report: Report | None = None,
     ) -> list[ActionScore]:
         """Return the yes rates; an action that nobody rated is refused."""
-        found = []
+        scores = []
         for action in actions:
             counts = self._ratings.counts.get(action.strip())
             if counts is None:
@@ -57,10 +57,9 @@ class RatedActions:
                     f"nobody rated '{action[:60]}' in {self._ratings.source}",
                     "compare the actions that people rated, or leave people out",
                 )
-            yes = sum(each[0] for each in counts.values())
-            share = wilson(yes, sum(sum(each) for each in counts.values()))
-            found.append(ActionScore(action, share.value, share.low, share.high))
-        return found
+            share = wilson(sum(yes for yes, _ in counts.values()), sum(map(sum, counts.values())))
+            scores.append(ActionScore(action, share.value, share.low, share.high))
+        return scores
 
     def score_rows(
         self,

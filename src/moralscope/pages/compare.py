@@ -149,7 +149,7 @@ def _disagreements(
 
 
 def _coefficient(found: Correlation) -> str:
-    return Column("", "interval", 2).write((found.r, found.low, found.high))
+    return Column("", "interval", 2).write((found.r, found.low, found.high), TYPED)
 
 
 def _gate_sentence(gate: GateResult | None) -> list[str]:

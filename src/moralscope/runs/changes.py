@@ -105,8 +105,7 @@ class RunChanges(Statistics):
 
     items: int = 0  # type: ignore[assignment]  # in both runs
     mean: MeanScores = _NO_MEANS
-    change: MeanOf = _UNKNOWN
-    """of the mean score, after less before"""
+    change: MeanOf = _UNKNOWN  # of the mean score, after less before
     mean_shift: float | None = absent()  # mean size of the changes
     max_drop: float | None = absent()
     max_rise: float | None = absent()

@@ -49,11 +49,9 @@ class DirectionSettings:
     centres: tuple[float, float]
     """the zeros of both axes of the map: the middle of the fitting actions"""
     scales: tuple[float, float]
-    actions: tuple[str, ...]
-    """those that it was fitted on"""
+    actions: tuple[str, ...]  # those that it was fitted on
     anchors: Anchors
-    separation: float
-    """share of good and bad anchor pairs in the right order"""
+    separation: float  # share of good and bad anchor pairs in the right order
     explained: tuple[float, ...]
     explained_differences: tuple[float, ...]
     prominence: Prominence
@@ -71,10 +69,8 @@ class Direction(DirectionSettings):
     """
 
     vector: Floats
-    second: Floats
-    """spans the other axis of the map"""
-    positions: Floats
-    """of the fitting actions on the map"""
+    second: Floats  # spans the other axis of the map
+    positions: Floats  # of the fitting actions on the map
 
     def project(self, rows: Floats) -> Floats:
         """Return scores and second coordinates of rows, in the last dimension."""
