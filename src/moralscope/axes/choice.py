@@ -62,15 +62,6 @@ class ChoiceMachine:
         The questions and answers; `load_template("moral")` is the papers'.
     seed, resamples, level
         The bootstrap over prompts that gives each score its interval.
-
-    Examples
-    --------
-    >>> from moralscope.axes.templates import load_template
-    >>> from moralscope.models.encoders import load_encoder
-    >>> machine = ChoiceMachine(load_encoder("scripted"), load_template("moral"))
-    >>> scores = machine.score(["kill people", "kill time"])
-    >>> [score.action for score in scores], len(scores[0].prompts)
-    (['kill people', 'kill time'], 10)
     """
 
     name = "choice"
@@ -209,15 +200,7 @@ def rank(
 
 
 def rank_answers(encoder: Encoder, question: str, answers: Sequence[str]) -> list[RankedAnswer]:
-    """Return the answers by falling cosine with the question; ties keep their order.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> ranked = rank_answers(load_encoder("scripted"), "to toast bread", ["bread", "pizza"])
-    >>> ranked[0].answer
-    'bread'
-    """
+    """Return the answers by falling cosine with the question; ties keep their order."""
     rows = unit_rows(encoder.encode([question, *answers]).astype(np.float64))
     cosines = rows[1:] @ rows[0]
     order = np.argsort(-cosines, kind="stable")

@@ -109,8 +109,10 @@ class CompareOptions(Options):
         if len(set(self.language)) < len(self.language):
             raise InputError("a language was named twice", "name each once")
         least = 1 if len(self.language) > 1 else 2
-        for kind, example in (("encoders", "minilm,mpnet"), ("models", "minilm,smollm2")):
-            listed = getattr(self, kind)
+        for kind, listed, example in (
+            ("encoders", self.encoders, "minilm,mpnet"),
+            ("models", self.models, "minilm,smollm2"),
+        ):
             names = split_names(listed)
             if listed and (len(names) < least or not all(names)):
                 alone = f"1 {kind[:-1]} was given: " if len(names) == 1 else ""
@@ -138,7 +140,8 @@ class CompareOptions(Options):
         speaks = bool(self.models and name and is_language_model(name))
         asked: dict[str, Any] = {"form": self.form} if speaks else {}
         if speaks and self.axis == "choice":
-            asked |= {key: getattr(self, key) for key in ("endpoint", "max_requests", "samples")}
+            asked |= {"endpoint": self.endpoint, "max_requests": self.max_requests}
+            asked["samples"] = self.samples
         return AxisOptions(
             axis=self.axis,
             encoder=None if speaks else name,

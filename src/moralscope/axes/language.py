@@ -102,16 +102,7 @@ def build_language_choice(
 
 
 class LanguageChoice:
-    """An `Axis`: scores actions by a language model's log-odds of yes and no.
-
-    Examples
-    --------
-    >>> from moralscope.models.language import load_language_model
-    >>> asking = Asking.of(load_language_model("scripted"), "auto")
-    >>> axis = LanguageChoice(asking, load_template("moral"))
-    >>> [row.action for row in axis.score(["kill people", "kill time"])]
-    ['kill people', 'kill time']
-    """
+    """An `Axis`: scores actions by a language model's log-odds of yes and no."""
 
     name = "choice"
 

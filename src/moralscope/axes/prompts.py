@@ -51,14 +51,7 @@ class PromptMean:
 
 
 class PromptBootstrap:
-    """Means over prompts with bootstrap intervals; one seeded set of resamples serves all.
-
-    Examples
-    --------
-    >>> row, = PromptBootstrap(prompts=2, seed=0).means([np.array([[1.0, 3.0]])])
-    >>> row.mean, row.prompts
-    (2.0, (1.0, 3.0))
-    """
+    """Means over prompts with bootstrap intervals; one seeded set of resamples serves all."""
 
     def __init__(
         self, prompts: int, *, seed: int = 0, resamples: int = 2000, level: float = 0.95
@@ -139,16 +132,7 @@ def unread_warning(rows: int, tokens: int) -> list[str]:
 
 
 def question_rows(encoder: Encoder, template: Template, actions: Sequence[str]) -> Floats:
-    """Return the rows of all questions: actions x prompts x dimension.
-
-    Examples
-    --------
-    >>> from moralscope.axes.templates import Prompt
-    >>> from moralscope.models.encoders import load_encoder
-    >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
-    >>> question_rows(load_encoder("scripted"), template, ["kill", "help"]).shape
-    (2, 1, 64)
-    """
+    """Return the rows of all questions: actions x prompts x dimension."""
     questions = [text for action in actions for text in template.questions(action)]
     rows = encode_finite(encoder, questions)
     return rows.reshape(len(actions), len(template.positive), -1)

@@ -13,14 +13,7 @@ PEOPLE = "people"
 
 
 class RatedActions:
-    """An `Axis` of people's answers: the share of all raters who say yes, with Wilson's interval.
-
-    Examples
-    --------
-    >>> rated = Ratings("mine.csv", ("people",), {"lie": {"people": (1, 9)}})
-    >>> RatedActions(rated).score(["lie"])[0].score
-    0.1
-    """
+    """An `Axis` of people's answers: the share of raters who say yes, with Wilson's interval."""
 
     name = PEOPLE
 

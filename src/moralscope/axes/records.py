@@ -26,11 +26,6 @@ class JudgedAction(ActionScore):
     """A judged action. `prompts` has the score under each wording, the scored one first.
 
     `low` and `high` are their range, not a number where there is one wording only.
-
-    Examples
-    --------
-    >>> JudgedAction("smile", 0.8, 0.7, 0.9, probability=0.9, task="action").verdict is None
-    True
     """
 
     probability: float = float("nan")

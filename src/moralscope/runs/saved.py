@@ -78,18 +78,7 @@ class PairedItems:
 
 
 def open_run(path: Path) -> SavedRun:
-    """Read a saved run: a record, or the folder of a corpus run.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "run.json")
-    ...     _ = path.write_text('{"schema": "moralscope.run/1", "job": "score", "config": {}, '
-    ...         '"results": [{"action": "smile", "score": 0.5, "low": 0.4, "high": 0.6}]}')
-    ...     open_run(path).items[0].score
-    0.5
-    """
+    """Read a saved run: a record, or the folder of a corpus run."""
     folder = path if path.is_dir() else None
     source = path / "_run" / "record.json" if folder else path
     if folder and not source.is_file():

@@ -89,18 +89,7 @@ def fit_pca(
     *,
     seed: int = 0,
 ) -> Direction:
-    """Fit the first principal component of the actions' mean question embeddings.
-
-    Examples
-    --------
-    >>> from moralscope.axes.direction.paper import load_paper
-    >>> from moralscope.axes.templates import Prompt
-    >>> from moralscope.models.encoders import load_encoder
-    >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
-    >>> direction = fit_pca(load_encoder("scripted"), template, load_paper().atomic)
-    >>> direction.vector.shape, len(direction.explained), direction.prominence.stands_out
-    ((64,), 10, False)
-    """
+    """Fit the first principal component of the actions' mean question embeddings."""
     chosen = _distinct(actions)
     if len(chosen) <= LEADING:
         raise InputError(

@@ -21,22 +21,13 @@ from moralscope.stories.tasks import ClassificationTask
 Floats = NDArray[np.float64]
 
 
-class AnswerCache:
+class JudgeAnswers:
     """Probabilities of pairs of texts, and how many tokens of each the experts did not read.
 
     Parameters
     ----------
     experts
         A loaded set, which is asked every time; or the folder of one, whose answers are kept.
-
-    Examples
-    --------
-    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
-    >>> from moralscope.stories.tasks import classification_task
-    >>> answers = AnswerCache(ScriptedExperts({"action": ("immoral", "moral")}))
-    >>> table, unread = answers.ask(classification_task("action"), [("", "Jo lies.")])
-    >>> table.shape, unread
-    ((1, 2), [0])
     """
 
     def __init__(self, experts: ExpertSet | ExpertFolder) -> None:
