@@ -3,7 +3,7 @@
 A command has one module here. It says, by the name of the job, of which classes a record's results
 and statistics are (`types`) and how its page is built (`build`):
 
-    PRESENTATIONS = {"rank": Presentation(rank_page, lambda config: (RankedAnswer, NoStatistics))}
+    PRESENTATIONS = {"rank": Presentation(rank_page, (RankedAnswer, NoStatistics))}
 
 `terminal`, `html`, `figure` and `web` draw pages and know no command, so a new chart or table is a
 change of one file. Pages are built from typed records: new ones as they are, saved ones through
@@ -82,8 +82,8 @@ class Presentation:
     """How records of one job are read and shown."""
 
     build: Callable[[RunRecord], Page]
-    types: Callable[[Mapping[str, Any]], tuple[Any, Any]]
-    """the classes of a result and of the statistics, from the record's config"""
+    types: tuple[Any, Any] | Callable[[Mapping[str, Any]], tuple[Any, Any]]
+    """the classes of a result and of the statistics, or how to tell from the record's config"""
     limits: tuple[str, ...] | Callable[[Mapping[str, Any]], tuple[str, ...]] = ()
     """what the results do not mean, or how to tell from the config: the last section of a report"""
 
@@ -113,7 +113,8 @@ def read_record(plain: Any, name: str = "the run record") -> RunRecord:
     """
     checked = check_record(plain, name)
     shown = presentation(checked["job"], checked["config"])
-    result, statistics = shown.types(checked["config"]) if shown else (Any, Any)
+    types = shown.types if shown else (Any, Any)
+    result, statistics = types(checked["config"]) if callable(types) else types
     typed = {
         "results": decode(list[result], checked["results"], name),  # type: ignore[valid-type]
         "statistics": decode(statistics, checked["statistics"], name),

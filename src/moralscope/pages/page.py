@@ -113,6 +113,34 @@ def columns(*titles: str, kind: str = "text", digits: int = 3) -> list[Column]:
     return [Column(title, kind, digits) for title in titles]
 
 
+def head(*parts: str | Column) -> list[Column]:
+    """Return the head of a table from its titles, " | " between them, each with how it is written.
+
+    "title: kind digits"; "title: wide 60" is a text that the terminal folds, "title: right" one
+    that it puts to the right. Titles that are not ours are given as columns.
+
+    Examples
+    --------
+    >>> [(column.kind, column.digits) for column in head("field | alpha: interval 2")]
+    [('text', 3), ('interval', 2)]
+    """
+    made = []
+    for part in parts:
+        if isinstance(part, Column):
+            made.append(part)
+            continue
+        for written in part.split(" | "):
+            title, _, how = written.partition(": ")
+            kind, _, number = how.rpartition(" ") if how[-1:].isdigit() else (how, "", "")
+            if kind == "wide":
+                made.append(Column(title, wide=int(number)))
+            elif kind == "right":
+                made.append(Column(title, right=True))
+            else:
+                made.append(Column(title, kind or "text", int(number or 3)))
+    return made
+
+
 def p_text(value: Any) -> str:
     """Write a p value; what is too small to tell from nothing is not written in digits.
 
