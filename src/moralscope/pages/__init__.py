@@ -102,15 +102,7 @@ def presentation(job: str, config: Mapping[str, Any]) -> Presentation | None:
 
 
 def read_record(plain: Any, name: str = "the run record") -> RunRecord:
-    """Return a saved record in its typed form.
-
-    Examples
-    --------
-    >>> record = read_record({"schema": "moralscope.run/1", "job": "rank", "config": {},
-    ...                       "results": [{"answer": "bread", "score": 0.5}]})
-    >>> record.results[0].score
-    0.5
-    """
+    """Return a saved record in its typed form."""
     checked = check_record(plain, name)
     shown = presentation(checked["job"], checked["config"])
     types = shown.types if shown else (Any, Any)
@@ -148,15 +140,7 @@ def page_of(record: RunRecord) -> Page:
 
 
 def report_html(record: RunRecord | Any, name: str = "the run record") -> str:
-    """Return the report of a run record, or of its plain form, as one HTML document.
-
-    Examples
-    --------
-    >>> record = {"schema": "moralscope.run/1", "job": "rank", "config": {},
-    ...           "results": [{"answer": "<b>", "score": 0.1}]}
-    >>> report_html(record).startswith("<!doctype html>")
-    True
-    """
+    """Return the report of a run record, or of its plain form, as one HTML document."""
     from moralscope.pages.html import render
 
     return render(build_page(record, name))

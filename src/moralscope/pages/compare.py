@@ -247,15 +247,7 @@ def _parallel_table(results: Sequence[ParallelScore], codes: Sequence[str]) -> T
 
 
 def runs_page(record: RunRecord) -> Page:
-    """Lay out a comparison of two saved runs.
-
-    Examples
-    --------
-    >>> row = ComparedItem("", "smile", 0.2, 0.1, -0.1)
-    >>> page = runs_page(RunRecord("compare runs", 0, {}, [], [row], RunChanges(items=1)))
-    >>> [section.title for section in page.sections if section.shown == "report"]
-    ['Every item']
-    """
+    """Lay out a comparison of two saved runs."""
     config = record.config
     changes: RunChanges = record.statistics
     items: Sequence[ComparedItem] = record.results

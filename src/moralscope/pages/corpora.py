@@ -174,13 +174,7 @@ def _count(value: object) -> str:
 
 
 def sparkline(percentiles: Sequence[float | None]) -> str:
-    """Draw percentiles as blocks, a dot where there is none.
-
-    Examples
-    --------
-    >>> sparkline([0, 50, None, 100])
-    '▁▅·█'
-    """
+    """Draw percentiles as blocks, a dot where there is none."""
     top = len(_BLOCKS) - 1
     return "".join(
         "·" if value is None else _BLOCKS[min(top, max(0, round(value / 100 * top)))]

@@ -103,13 +103,7 @@ def _ends(value: Any) -> tuple[float, float, float]:
 
 
 def columns(*titles: str, kind: str = "text", digits: int = 3) -> list[Column]:
-    """Return columns that are written alike.
-
-    Examples
-    --------
-    >>> [column.kind for column in columns("low", "high", kind="signed")]
-    ['signed', 'signed']
-    """
+    """Return columns that are written alike."""
     return [Column(title, kind, digits) for title in titles]
 
 
@@ -142,26 +136,14 @@ def head(*parts: str | Column) -> list[Column]:
 
 
 def p_text(value: Any) -> str:
-    """Write a p value; what is too small to tell from nothing is not written in digits.
-
-    Examples
-    --------
-    >>> p_text(3e-9), p_text(0.0213)
-    ('<0.001', '0.021')
-    """
+    """Write a p value; what is too small to tell from nothing is not written in digits."""
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         return NOTHING
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """Write a number with its sign, the minus as a minus.
-
-    Examples
-    --------
-    >>> signed(0.5)
-    '+0.500'
-    """
+    """Write a number with its sign, the minus as a minus."""
     return f"{value:+.{digits}f}".replace("-", MINUS)
 
 

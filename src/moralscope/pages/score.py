@@ -89,13 +89,7 @@ def score_page(record: RunRecord) -> Page:
 
 
 def ends_of(config: object) -> tuple[str, str]:
-    """Return what the two ends of the axis of a run mean.
-
-    Examples
-    --------
-    >>> ends_of({"axis": "choice", "template": "gender"})
-    ('male', 'female')
-    """
+    """Return what the two ends of the axis of a run mean."""
     settings = config if isinstance(config, dict) else {}
     if settings.get("axis", "choice") != "choice":
         return _ENDS["moral"]
