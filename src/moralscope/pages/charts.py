@@ -261,6 +261,7 @@ def slopes(
 ) -> Chart:
     """Draw one line an item over several models: (name, a value per model, colour)."""
     last = len(names) - 1
+    lines = [line for line in lines if all(map(math.isfinite, line[1]))]
     traces = []
     for item, values, colour in lines:
         hover = [f"{item}\n{name}: {v:+.2f}" for name, v in zip(names, values, strict=True)]

@@ -58,11 +58,13 @@ def compare_page(record: RunRecord) -> Page:
     config = record.config
     statistics: CompareStatistics = record.statistics
     models = texts(config.get("encoders"))
+    pairs = statistics.pairs
     compared: list[ComparedAction] = [
-        row for row in record.results if row.scores.keys() >= set(models)
+        row
+        for row in record.results
+        if row.scores.keys() >= set(models) and len(row.differences) >= len(pairs)
     ]
     compared.sort(key=lambda row: -row.spread)
-    pairs = statistics.pairs
     summary = [f"{len(compared):,} actions, scored by {len(models)} models: {', '.join(models)}."]
     summary += [
         f"{' / '.join(pair.pair)}: r = {correlation_text(pair.pearson)}; differences that are "

@@ -115,7 +115,7 @@ def words_record():
     inner = {"r": 0.1, "p": 0.5, "low": -0.3, "high": 0.4, "n": 8, "stars": ""}
     found = {**inner, "r": 0.78, "stars": "***", "n": 16, "within": {"dos": inner, "don'ts": inner}}
     config = {"encoder": "use-lite", "vectors": "googlenews-26k", "sets": "papers"}
-    test = {"t": 3.0, "p": 0.01, "df": 14.0, "stars": "**"}
+    test = {"kind": "student", "t": 3.0, "p": 0.01, "df": 14.0, "stars": "**"}
     side = {"n": 8, "mean": 0.1, "sd": 0.05}
     statistics = {"correlation": found, "bias": {"dos": side, "don'ts": side}, "t": test}
     statistics["missing"] = ["unknown"]
