@@ -64,6 +64,14 @@ def marks(
     }
 
 
+def line_marks(
+    name: str, points: Sequence[_Point], colour: str, symbol: str = "", **more: Any
+) -> dict[str, Any]:
+    """Return a trace of marks that a line joins."""
+    line = {"color": colour, "width": 2}
+    return marks(name, points, colour, symbol, 7, mode="lines+markers", line=line, **more)
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A named value with its interval: a row of a ranked chart."""
@@ -267,8 +275,8 @@ def slopes(
         hover = [f"{item}\n{name}: {v:+.2f}" for name, v in zip(names, values, strict=True)]
         dash = "solid" if colour == "good" else "dash"
         line = {"color": colour, "width": 2, "dash": dash}
-        marked = marks(item, list(enumerate(values)), colour, size=6, hovertext=hover, line=line)
-        traces.append({**marked, "mode": "lines+markers", "legend": False})
+        how = {"mode": "lines+markers", "hovertext": hover, "line": line, "legend": False}
+        traces.append(marks(item, list(enumerate(values)), colour, size=6, **how))
     layout = {
         "xaxis": {
             "title": "",

@@ -79,9 +79,7 @@ def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> l
     heads = head(
         "action",
         *columns(*pair, kind="number", digits=0),
-        "change: signed 0",
-        Column("95 % interval", "range", 0, right=True),
-        "displaced: number 2",
+        "change: signed 0 | 95 % interval: range 0 right | displaced: number 2",
         Column(f"near it in {first}"),
         Column(f"near it in {second}"),
     )
@@ -141,7 +139,7 @@ def _periods_page(record: RunRecord) -> Page:
     )
     heads = head(
         "action | trajectory | first: number 0 | last: number 0 | change: signed 0",
-        Column("95 % interval", "range", 0, right=True),
+        "95 % interval: range 0 right",
     )
     values = []
     for row in rows:

@@ -5,7 +5,7 @@ from typing import Any
 
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import marks
+from moralscope.pages.charts import line_marks
 from moralscope.pages.closing import JUDGE_LIMITS
 from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, columns, head
 from moralscope.pages.words import text
@@ -185,9 +185,7 @@ def _calibration(cells: Sequence[TaskEvaluation]) -> list[Section]:
                 f"{cell.task}: {one.accuracy:.2f} right at {one.confidence:.2f}, {one.n} samples"
                 for one in bins
             ]
-            line = {"color": colour, "width": 2}
-            trace = marks(cell.task, points, colour, size=7, hovertext=hover, line=line)
-            traces += [{**trace, "mode": "lines+markers"}] if bins else []
+            traces += [line_marks(cell.task, points, colour, hovertext=hover)] if bins else []
         if traces:
             about = f"Share of right decisions against confidence on {split}, {len(traces)} lines."
             layout = {

@@ -110,8 +110,8 @@ def columns(*titles: str, kind: str = "text", digits: int = 3) -> list[Column]:
 def head(*parts: str | Column) -> list[Column]:
     """Return the head of a table from its titles, " | " between them, each with how it is written.
 
-    "title: kind digits"; "title: wide 60" is a text that the terminal folds, "title: right" one
-    that it puts to the right. Titles that are not ours are given as columns.
+    "title: kind digits"; "title: wide 60" is a text that the terminal folds; what ends in "right"
+    it puts to the right. Titles that are not ours are given as columns.
 
     Examples
     --------
@@ -125,13 +125,14 @@ def head(*parts: str | Column) -> list[Column]:
             continue
         for written in part.split(" | "):
             title, _, how = written.partition(": ")
-            kind, _, number = how.rpartition(" ") if how[-1:].isdigit() else (how, "", "")
+            right = True if how.endswith("right") else None
+            kind, _, number = how.removesuffix("right").strip().rpartition(" ")
+            if not number.isdigit():
+                kind, number = f"{kind} {number}".strip(), ""
             if kind == "wide":
                 made.append(Column(title, wide=int(number)))
-            elif kind == "right":
-                made.append(Column(title, right=True))
             else:
-                made.append(Column(title, kind or "text", int(number or 3)))
+                made.append(Column(title, kind or "text", int(number or 3), right=right))
     return made
 
 

@@ -45,13 +45,12 @@ def reproduce_page(record: RunRecord) -> Page:
             "whether it came out again, and why not. Other weights than the papers' give other "
             "digits."
         )
-        titles = ("printed figures", "came out", "did not", "not measured")
         rows = [
             [name, tally.printed, tally.came_out, tally.other, tally.not_measured]
             for name, tally in record.statistics["papers"].items()
         ]
-        columns = [Column("paper"), *(Column(title, "whole") for title in titles)]
-        table = Table("Figures", columns, rows)
+        titles = "paper | printed figures: whole | came out: whole | did not: whole"
+        table = Table("Figures", head(titles, "not measured: whole"), rows)
         sections.append(Section("How many came out", [_CAME_OUT], [table], shown="all"))
     elif paper == "stories":
         summary = (
@@ -80,14 +79,8 @@ def reproduce_page(record: RunRecord) -> Page:
             sections += _direction_sections(result)
     words = record.statistics["words"] if paper == "choice" else None
     for extraction in words.extractions if words else ():
-        sections.append(
-            Section(
-                f"Dos and don'ts of {extraction.vectors}",
-                [],
-                extraction_blocks(extraction.verbs, extraction.statistics),
-                shown="all",
-            )
-        )
+        blocks = extraction_blocks(extraction.verbs, extraction.statistics)
+        sections.append(Section(f"Dos and don'ts of {extraction.vectors}", [], blocks, shown="all"))
     title = f"The paper “{paper}”, its tables beside ours"
     return Page(
         "Four papers, their figures beside ours" if paper == "all" else title,
@@ -108,12 +101,8 @@ def outcome_note(table: PaperTable) -> str:
     outcomes = Counter(row.reproduced for row in table.rows if row.reproduced)
     counts = ", ".join(f"{outcome} {count}" for outcome, count in outcomes.most_common())
     whys = dict.fromkeys(row.why for row in table.rows if row.why)
-    return " ".join(
-        [
-            *([f"Of {outcomes.total()} printed figures: {counts}."] if counts else []),
-            *(f"Why not all: {why}." for why in whys),
-        ]
-    )
+    first = [f"Of {outcomes.total()} printed figures: {counts}."] if counts else []
+    return " ".join([*first, *(f"Why not all: {why}." for why in whys)])
 
 
 def table_blocks(table: PaperTable, across: int | None = None) -> list[Block]:
@@ -143,41 +132,24 @@ def table_blocks(table: PaperTable, across: int | None = None) -> list[Block]:
         width = across or len(columns)
         for start in range(0, len(columns), width):
             part = columns[start : start + width]
-            listed = [
-                [name, whose, *values]
-                for name, cells in systems.items()
-                for whose in ("paper", "ours")
-                for values in [
-                    [
-                        figure(attrgetter(whose)(cells[column])) if column in cells else None
-                        for column in part
-                    ]
-                ]
-                if any(value is not None for value in values)
-            ]
+            listed = []
+            for name, cells in systems.items():
+                for whose in ("paper", "ours"):
+                    printed = [getattr(cells.get(column), whose, None) for column in part]
+                    if any(value is not None for value in printed):
+                        listed.append([name, whose, *map(figure, printed)])
             heads = [Column("system"), Column("whose")]
             heads += [Column(name, "number", digits, right=True) for name in part]
             title = table.name if across else "In the paper's layout"
             blocks.append(Table(title, heads, listed, titled=not blocks))
     if rows:
-        heads = head(
-            "figure | column",
-            Column("ours", "number", digits),
-            "interval: range 2",
-            Column("paper", "number", digits),
-            "came out",
-        )
-        figures: list[list[Any]] = [
-            [
-                row.row,
-                row.column,
-                figure(row.ours),
-                None if row.low is None else (row.low, row.high),
-                figure(row.paper),
-                row.reproduced,
-            ]
-            for row in rows
-        ]
+        ours = f"ours: number {digits} | interval: range 2 | paper: number {digits}"
+        heads = head("figure | column", ours, "came out")
+        figures = []
+        for row in rows:
+            span = None if row.low is None else (row.low, row.high)
+            values = (figure(row.ours), span, figure(row.paper))
+            figures.append([row.row, row.column, *values, row.reproduced])
         blocks.append(Table(table.name, heads, figures, titled=not blocks))
     if across is None and set(columns).isdisjoint(_UNLIKE):
         several = len(columns) > 1
@@ -193,9 +165,7 @@ def table_blocks(table: PaperTable, across: int | None = None) -> list[Block]:
 def _top_table(title: str, dos: Sequence[Any], donts: Sequence[Any]) -> Table:
     """Lay out our most positive and most negative actions side by side."""
     name = attrgetter("word" if dos and hasattr(dos[0], "word") else "action")
-    columns = [
-        column for side in ("do", "don't") for column in (Column(side), Column("ours", "signed", 2))
-    ]
+    columns = head("do | ours: signed 2 | don't | ours: signed 2")
     rows = [
         [name(do), do.ours, name(dont), dont.ours] for do, dont in zip(dos, donts, strict=False)
     ]

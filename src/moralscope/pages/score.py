@@ -17,21 +17,8 @@ from moralscope.axes.records import (
     ScoreStatistics,
 )
 from moralscope.core.records import ActionScore, RunRecord
-from moralscope.pages import Presentation
-from moralscope.pages.charts import (
-    GROUPS,
-    Group,
-    Mark,
-    bars,
-    curve,
-    marks,
-    moral_map,
-    named_rows,
-    outermost,
-    ranked,
-    scatter,
-    sign_class,
-)
+from moralscope.pages import Presentation, charts
+from moralscope.pages.charts import Group, Mark, sign_class
 from moralscope.pages.closing import axis_limits
 from moralscope.pages.page import (
     TYPED,
@@ -98,10 +85,12 @@ def score_page(record: RunRecord) -> Page:
         *((signed(row.score), f"lowest: {row.name}") for row in rows[-1:]),
         (" / ".join(counts), "above / below / across zero"),
     ]
-    charts = [block for section in sections for block in section.blocks if isinstance(block, Chart)]
-    drawn = [chart for chart in charts if chart.title == "Map of the actions"] or charts[:1]
-    if len(shown) > _ALL and drawn == charts[:1]:
-        drawn = charts[:2]
+    drawings = [
+        block for section in sections for block in section.blocks if isinstance(block, Chart)
+    ]
+    drawn = [chart for chart in drawings if chart.title == "Map of the actions"] or drawings[:1]
+    if len(shown) > _ALL and drawn == drawings[:1]:
+        drawn = drawings[:2]
     return Page(
         f"How {model_name(config)} scores {plural(len(shown), 'action')}",
         _summary(record, rows),
@@ -220,14 +209,14 @@ def _ranking(record: RunRecord, rows: Sequence[Mark]) -> list[Section]:
     known = rows[0].low is not None and not math.isnan(rows[0].low)
     how = f"The bar through each mark is its {_interval(record)}." if known else ""
     if len(rows) <= _ALL:
-        return [Section("Ranked scores", [how], [ranked(rows, "Ranked scores", ends)])]
+        return [Section("Ranked scores", [how], [charts.ranked(rows, "Ranked scores", ends)])]
     prose = [f"The {_END} highest and the {_END} lowest of {len(rows):,}. {how}"]
-    charts = [
-        ranked(rows[:_END], f"The {_END} highest", ends),
-        ranked(rows[-_END:], f"The {_END} lowest", ends),
-        curve(rows, ends),
+    drawings = [
+        charts.ranked(rows[:_END], f"The {_END} highest", ends),
+        charts.ranked(rows[-_END:], f"The {_END} lowest", ends),
+        charts.curve(rows, ends),
     ]
-    return [Section("Ranked scores", prose, charts)]
+    return [Section("Ranked scores", prose, drawings)]
 
 
 def _map(record: RunRecord, shown: Sequence[ActionScore], rows: Sequence[Mark]) -> list[Section]:
@@ -243,7 +232,7 @@ def _map(record: RunRecord, shown: Sequence[ActionScore], rows: Sequence[Mark]) 
         "the actions, which has no moral meaning. Labels that would overlap are left out: hover, "
         "or zoom in, to see more."
     ]
-    chart = moral_map(rows, points, fitting, (drawn.x_label, drawn.y_label))
+    chart = charts.moral_map(rows, points, fitting, (drawn.x_label, drawn.y_label))
     return [Section("Map of the actions", prose, [chart])]
 
 
@@ -261,7 +250,7 @@ def variance_chart(direction: DirectionFigures) -> Chart | None:
     if not series:
         return None
     names = [str(number) for number in range(1, max(map(len, series.values())) + 1)]
-    return bars("Explained variance by component", series, names, "% of variance")
+    return charts.bars("Explained variance by component", series, names, "% of variance")
 
 
 def direction_sections(direction: DirectionFigures | None) -> list[Section]:
@@ -286,17 +275,15 @@ def direction_sections(direction: DirectionFigures | None) -> list[Section]:
         "Compare Figure 3 of Schramowski et al. 2019.",
     ]
     chart = variance_chart(direction)
-    facts = Facts(
-        [
-            ("method", f"{direction.method} ({direction.fit})"),
-            ("fitted on", plural(direction.fitted_on, "action")),
-            ("good and bad anchors in the right order", f"{right:.0%} of pairs"),
-            ("turns in refits, median", f"{angle:.0f} degrees"),
-            ("scale", direction.scale),
-            ("raw scale", f"{direction.raw_scale:.4g}; {direction.raw}"),
-        ]
-    )
-    blocks: list[Block] = [*([chart] if chart else []), facts]
+    facts = [
+        ("method", f"{direction.method} ({direction.fit})"),
+        ("fitted on", plural(direction.fitted_on, "action")),
+        ("good and bad anchors in the right order", f"{right:.0%} of pairs"),
+        ("turns in refits, median", f"{angle:.0f} degrees"),
+        ("scale", direction.scale),
+        ("raw scale", f"{direction.raw_scale:.4g}; {direction.raw}"),
+    ]
+    blocks: list[Block] = [*([chart] if chart else []), Facts(facts)]
     return [
         Section("", lines, shown="terminal", gap=True),
         Section("How strong is the direction", prose, blocks, folded=True),
@@ -331,11 +318,8 @@ def _layers(layers: LayerCurve | None) -> list[Section]:
         ],
     }
     traces = [
-        {
-            **marks(name, points, colour, symbol, 7, line={"color": colour, "width": 2}),
-            "mode": "lines+markers",
-        }
-        for (name, points), (colour, symbol) in zip(series.items(), GROUPS, strict=False)
+        charts.line_marks(name, points, colour, symbol)
+        for (name, points), (colour, symbol) in zip(series.items(), charts.GROUPS, strict=False)
         if points
     ]
     best = max(layers.curve, key=lambda row: row.separation)
@@ -427,8 +411,8 @@ def _people(human: HumanAgreement | None) -> list[Section]:
         for name, pairs in groups.items()
     ]
     first = next(iter(groups.values()), [])
-    labels = [(x, y, action) for action, (x, y) in outermost(first, 80)]
-    chart = scatter(
+    labels = [(x, y, action) for action, (x, y) in charts.outermost(first, 80)]
+    chart = charts.scatter(
         "Scores against people", clouds, ("score", "% of people who say yes"), labels=labels
     )
     prose = [
@@ -480,14 +464,11 @@ def _residuals(human: HumanAgreement) -> list[Section]:
         chosen = [at for at, row in enumerate(widest) if (row.residual >= 0) == above]
         hover = [f"{widest[at].action}\nresidual {widest[at].residual:+.3f}" for at in chosen]
         points = [(widest[at].residual, float(at)) for at in chosen]
-        traces.append(marks(name, points, colour, symbol, 9, hovertext=hover))
-    layout = {
-        "xaxis": {"title": "← model harsher      residual      model kinder →", "zero": True},
-        "yaxis": named_rows([row.action for row in widest], list(range(len(widest))), -0.8),
-        "fixed": True,
-    }
+        traces.append(charts.marks(name, points, colour, symbol, 9, hovertext=hover))
+    along = "← model harsher      residual      model kinder →"
     about = f"The {len(widest)} largest residuals, from {widest[0].action} to {widest[-1].action}."
-    chart = Chart("Largest residuals", about, traces, layout, height=120 + 21 * len(widest))
+    axis = charts.named_rows([row.action for row in widest], list(range(len(widest))), -0.8)
+    chart = charts.row_chart("Largest residuals", about, traces, along, axis)
     prose = [
         "How far the model's score lies from what people's yes rate would lead one to expect, in "
         "standard errors. Right: the model is kinder than people; left: harsher. Beyond 2 in "

@@ -31,8 +31,7 @@ def associate_page(record: RunRecord) -> Page:
     columns = head(
         "word: wide 44",
         Column("|".join(_ENDS), "bar"),
-        "score: signed",
-        Column("95 % interval", "range", right=True),
+        "score: signed | 95 % interval: range right",
     )
     rows = [[row.word, row.score / scale, row.score, _span(row)] for row in scored]
     table = Table("Words", columns, rows, ends=_SHOWN)
@@ -74,8 +73,7 @@ def _ranked_sections(marks: Sequence[Mark]) -> list[Section]:
 
 def _tests_page(record: RunRecord) -> Page:
     columns = head(
-        "test | words: right | d: signed 2",
-        Column("95 % interval", "range", 2, right=True),
+        "test | words: right | d: signed 2 | 95 % interval: range 2 right",
         "p: right | word2vec: right | GloVe: right",
     )
     rows: list[list[Any]] = []
@@ -140,16 +138,8 @@ def extract_page(record: RunRecord) -> Page:
 
 def extraction_blocks(verbs: Sequence[ExtractedVerb], statistics: ExtractStatistics) -> list[Block]:
     """Lay out dos beside don'ts with their rank in the papers' lists, the overlap, the valence."""
-    columns = [
-        column
-        for side in ("do", "don't")
-        for column in (
-            Column(side),
-            Column("score", "signed"),
-            Column("95 %", "range", 2, right=True),
-            Column("rank", "whole"),
-        )
-    ]
+    side = "score: signed | 95 %: range 2 right | rank: whole"
+    columns = head(f"do | {side} | don't | {side}")
 
     def cells(row: ExtractedVerb | None) -> list[Any]:
         if row is None:
