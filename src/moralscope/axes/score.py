@@ -147,15 +147,11 @@ def score(
             layers = figures["layers"]
             by_layer = layer_agreement(layers.scores, run.results, ratings, chosen.seed)
             figures["layers"] = replace(layers, people=by_layer)
+    asked = {"actions": len(rows), "options": plain_options(chosen)}
     record = RunRecord(
         "score",
         seed=chosen.seed,
-        config={
-            **card.config,
-            **run.config,
-            "actions": len(rows),
-            "options": plain_options(chosen),
-        },
+        config={**card.config, **run.config, **asked},
         models=list(card.models),
         results=run.results,
         statistics=_statistics(

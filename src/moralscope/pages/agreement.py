@@ -26,6 +26,7 @@ def agreement_page(record: RunRecord) -> Page:
     note = more_note(len(spreads) - _MAX_ROWS)
     listed = [_spread_row(row) for row in spreads[:_MAX_ROWS]]
     every_item = Table("Every item", _SPREAD, listed, note=note)
+    prose = "How often each value was given, and how far apart."
     items = len({row.item for row in spreads})
     measured = [row for row in statistics.fields if isfinite(row.alpha.value)]
     return Page(
@@ -45,9 +46,7 @@ def agreement_page(record: RunRecord) -> Page:
             *_most_split(statistics),
             *_annotators(statistics),
             *_groups(statistics),
-            Section(
-                "Every item", ["How often each value was given, and how far apart."], [every_item]
-            ),
+            Section("Every item", [prose], [every_item]),
         ],
         main=every_item,
     )
@@ -64,36 +63,26 @@ def _coefficients(
         known = kappa is not None and isfinite(kappa.value)
         name = "Cohen" if row.cohen else "Fleiss"
         kappas.append(f"{kappa.value + 0.0:.2f} ({name})" if kappa and known else "")
-    coefficients = Table(
-        "Coefficients",
-        head(
-            "field | level | items: whole | people: whole | alpha: interval 2 | kappa",
-            "agree: share 0",
-        ),
-        [
-            [row.field, row.level, row.items, row.people, row.alpha, kappa, row.percent.value]
-            for row, kappa in zip(fields, kappas, strict=True)
-        ],
-    )
-    intraclass = Table(
-        "Intraclass correlation",
-        head(
-            "field | form | intraclass correlation: interval 2 | F: number 2 | degrees of freedom",
-            "p: p",
-        ),
-        [
-            [row.field, form.form, form, form.f, f"{form.df1}, {form.df2}", form.p]
-            for row in fields
-            for form in row.icc
-        ],
-    )
+    rows = [
+        [row.field, row.level, row.items, row.people, row.alpha, kappa, row.percent.value]
+        for row, kappa in zip(fields, kappas, strict=True)
+    ]
+    titles = "field | level | items: whole | people: whole | alpha: interval 2 | kappa"
+    coefficients = Table("Coefficients", head(titles, "agree: share 0"), rows)
+    forms = [
+        [row.field, form.form, form, form.f, f"{form.df1}, {form.df2}", form.p]
+        for row in fields
+        for form in row.icc
+    ]
+    titles = "field | form | intraclass correlation: interval 2 | F: number 2 | degrees of freedom"
+    intraclass = Table("Intraclass correlation", head(titles, "p: p"), forms)
     prose = [
         "Krippendorff's alpha is 1 where all agree and 0 where they agree as by chance; kappa is "
         "for labels, the intraclass correlation for numbers; agree is the share of pairs of "
         "answers that are the same. Intervals are 95 %, over items."
     ]
     charts = [_alphas(measured)] if measured else []
-    tables = [coefficients, *([intraclass] if intraclass.rows else [])]
+    tables = [coefficients, *([intraclass] if forms else [])]
     return [
         Section("How far people agree", prose, charts),
         Section("Agreement by field", [], tables, shown="all"),
@@ -145,16 +134,12 @@ def _annotators(statistics: AgreementStatistics) -> list[Section]:
         "annotations": [_percent(row.annotation_share) for row in statistics.leanings],
     }
     charts = [bars("Leanings of people and of annotations", series, names, "%")]
-    tables = [
-        Table(
-            "Leanings",
-            head("leaning | people: whole | share: share 0 | annotations: whole | share: share 0"),
-            [
-                [row.leaning, row.people, row.share.value, row.annotations, row.annotation_share]
-                for row in statistics.leanings
-            ],
-        )
+    shown = head("leaning | people: whole | share: share 0 | annotations: whole | share: share 0")
+    leanings = [
+        [row.leaning, row.people, row.share.value, row.annotations, row.annotation_share]
+        for row in statistics.leanings
     ]
+    tables = [Table("Leanings", shown, leanings)]
     if statistics.foundations:
         title = "Weight of each foundation by leaning"
         names = list(dict.fromkeys(one.foundation for one in statistics.foundations))
@@ -200,16 +185,12 @@ def _groups(statistics: AgreementStatistics) -> list[Section]:
         "permutations of people between the two leanings, corrected for everything compared: "
         "below 0.05 the difference would be rare if leaning did not matter."
     ]
-    surely = significant([*over_all, *by_item])
+    surely, title = significant([*over_all, *by_item]), "Differences that hold"
     none = f"no difference of leanings holds ({statistics.items_compared or 0:,} compared)"
+    held = ([], [_splits(title, surely)]) if surely else ([none], [])
     return [
         *([Section("Which items split whom", prose, tables)] if tables else []),
-        Section(
-            "Differences that hold",
-            [] if surely else [none],
-            [_splits("Differences that hold", surely)] if surely else [],
-            shown="terminal",
-        ),
+        Section(title, *held, shown="terminal"),
     ]
 
 
@@ -221,12 +202,8 @@ def _splits(title: str, rows: Sequence[GroupSplit]) -> Table:
         people = f"{row.first_people} / {row.second_people}"
         figures = (row.difference, row.p, row.corrected)
         cells.append([row.item or "all", field, pair, means, *figures, people])
-    return Table(
-        title,
-        head("item | field | leanings | means | difference: signed 2 | p: p | p corrected: p"),
-        cells,
-        details=("people",),
-    )
+    heads = head("item | field | leanings | means | difference: signed 2 | p: p | p corrected: p")
+    return Table(title, heads, cells, details=("people",))
 
 
 def _spread_row(row: ItemSpread) -> list[object]:

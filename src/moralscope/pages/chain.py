@@ -9,10 +9,11 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
+from moralscope.io.run_records import NOTHING
 from moralscope.pages import Presentation
 from moralscope.pages.closing import TEXT_LIMITS
 from moralscope.pages.page import Block, Code, Column, Facts, Page, Section, Table, columns, head
-from moralscope.pages.words import NOTHING, more_note
+from moralscope.pages.words import more_note
 from moralscope.stories.chains.records import (
     ChainResult,
     ChainStatistics,

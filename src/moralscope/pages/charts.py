@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from moralscope.pages.page import Chart
+from moralscope.pages.page import Chart, Section
 
 CLASSES = (
     ("above zero", "good", "circle"),
@@ -22,6 +22,8 @@ GROUPS = (
     ("fourth", "triangle-up"),
     ("fifth", "x"),
 )
+ALL_RANKED = 60  # so many rows are drawn by name; of more, both ends
+_END = 25
 _ROW = 21  # pixels a ranked row takes
 _NAMES = ("action", "word", "text", "name", "answer")
 _LEAST = 3
@@ -119,6 +121,19 @@ def ranked(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
         f"down to {rows[-1].name} ({rows[-1].score:+.3f}), each with its interval."
     )
     return Chart(title, about, traces, layout, height=110 + _ROW * len(rows))
+
+
+def ranked_section(
+    rows: Sequence[Mark], ends: tuple[str, str], how: str, *more: Chart
+) -> list[Section]:
+    """Draw ranked scores; of many both ends, and then `more`."""
+    title, half = "Ranked scores", _END
+    if len(rows) <= ALL_RANKED:
+        return [Section(title, [how], [ranked(rows, title, ends)])] if rows else []
+    highest = ranked(rows[:half], f"The {half} highest", ends)
+    lowest = ranked(rows[-half:], f"The {half} lowest", ends)
+    prose = f"The {half} highest and the {half} lowest of {len(rows):,}. {how}"
+    return [Section(title, [prose], [highest, lowest, *more])]
 
 
 def curve(rows: Sequence[Mark], ends: tuple[str, str]) -> Chart:
@@ -275,8 +290,8 @@ def slopes(
         hover = [f"{item}\n{name}: {v:+.2f}" for name, v in zip(names, values, strict=True)]
         dash = "solid" if colour == "good" else "dash"
         line = {"color": colour, "width": 2, "dash": dash}
-        how = {"mode": "lines+markers", "hovertext": hover, "line": line, "legend": False}
-        traces.append(marks(item, list(enumerate(values)), colour, size=6, **how))
+        marked = marks(item, list(enumerate(values)), colour, size=6, hovertext=hover, line=line)
+        traces.append({**marked, "mode": "lines+markers", "legend": False})
     layout = {
         "xaxis": {
             "title": "",

@@ -6,7 +6,7 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
-from moralscope.pages.page import Column, Page, Section, Table
+from moralscope.pages.page import Column, Page, Section, Table, columns, head
 from moralscope.pages.words import cut, more_note, plural
 from moralscope.rules.collect.chatbots import CollectedExchange, CollectStatistics
 
@@ -24,36 +24,26 @@ def collect_page(record: RunRecord) -> Page:
     statistics: CollectStatistics = record.statistics
     results: Sequence[CollectedExchange] = record.results
     bots = list(statistics.forms)
-    prompts = Table(
-        "Prompts", [Column("prompts"), Column("count", "whole")], list(statistics.prompts.items())
-    )
+    counts = list(statistics.prompts.items())
+    prompts = Table("Prompts", head("prompts | count: whole"), counts)
     several = len(bots) > 1
     titles = [*bots, *(["all"] if several else [])]
-    steps = Table(
-        "Steps",
-        [Column("step"), *(Column(title, "whole") for title in titles)],
-        [
-            [
-                step.step,
-                *(step.by_chatbot.get(bot) for bot in bots),
-                *([step.all] if several else []),
-            ]
-            for step in statistics.steps
-        ],
-    )
+    rows: list[list[object]] = []
+    for step in statistics.steps:
+        by_chatbot = [step.by_chatbot.get(bot) for bot in bots]
+        rows.append([step.step, *by_chatbot, *([step.all] if several else [])])
+    steps = Table("Steps", [Column("step"), *columns(*titles, kind="whole")], rows)
+    left = "Replies that are left after each step."
     sections = [
         Section("Prompts", [], [prompts], shown="all"),
-        Section(
-            "Steps", ["Replies that are left after each step."], [steps], shown="all", gap=True
-        ),
+        Section("Steps", [left], [steps], shown="all", gap=True),
     ]
     kept = [row for row in results if row.dropped is None]
     if kept:
-        columns = [Column("kept", wide=24), Column("prompt", wide=60), Column("reply", wide=60)]
+        heads = head("kept: wide 24 | prompt: wide 60 | reply: wide 60")
         rows = [[row.id, cut(row.prompt), cut(row.reply)] for row in kept[:_MOST]]
-        table = Table(
-            "Exchanges kept", columns, rows, note=more_note(len(kept) - _MOST), ends=_SHOWN
-        )
+        note = more_note(len(kept) - _MOST)
+        table = Table("Exchanges kept", heads, rows, note=note, ends=_SHOWN)
         sections.append(Section("Exchanges kept", [], [table], shown="all", gap=True))
     for title, counts in (("Categories", statistics.categories), ("Keywords", statistics.keywords)):
         if counts:

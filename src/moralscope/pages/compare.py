@@ -49,6 +49,9 @@ _CHECKS = (
     "Each language beside the first. Configural: the same order. Metric: the same unit. Scalar: "
     "actions keep their places after linear alignment."
 )
+_DETECTABLE = (
+    "Detectable: the smallest difference of one action that would be found in 80 % of cases."
+)
 _SPAN = Column("", "signed interval", 4)
 _SHARE = Column("", "share interval", 2)
 
@@ -96,7 +99,18 @@ def compare_page(record: RunRecord) -> Page:
         title = "Score of each action by model"
         sections.append(Section(title, prose, [slopes(title, models, items)]))
     if pairs:
-        table = _agreement_table(pairs)
+        rows = [
+            ["Pearson's r", *(_coefficient(pair.pearson) for pair in pairs)],
+            ["Spearman's rho", *(_coefficient(pair.spearman) for pair in pairs)],
+            ["Kendall's tau", *(_coefficient(pair.kendall) for pair in pairs)],
+            ["mean difference", *(f"{pair.mean_difference:+.2f}" for pair in pairs)],
+            ["mean shift", *(f"{pair.mean_shift:.2f}" for pair in pairs)],
+            ["largest shift", *(f"{pair.max_shift:.2f}" for pair in pairs)],
+            ["detectable shift", *(f"{pair.minimum_detectable_effect:.2f}" for pair in pairs)],
+            ["significant", *(f"{pair.significant:,} of {pair.pearson.n:,}" for pair in pairs)],
+        ]
+        heads = [Column("agreement"), *(Column(" → ".join(p.pair), right=True) for p in pairs)]
+        table = Table("Agreement by pair of models", heads, rows, note=_DETECTABLE)
         sections.append(Section("Agreement of the models", [], [table], shown="all"))
     for index, pair in enumerate(pairs):
         sections += _disagreements(compared, index, pair)
@@ -110,22 +124,6 @@ def compare_page(record: RunRecord) -> Page:
         sections,
         headline=f"{', '.join(models)}: {len(record.results):,} actions, {config.get('axis')}",
     )
-
-
-def _agreement_table(pairs: Sequence[PairSummary]) -> Table:
-    rows = [
-        ["Pearson's r", *(_coefficient(pair.pearson) for pair in pairs)],
-        ["Spearman's rho", *(_coefficient(pair.spearman) for pair in pairs)],
-        ["Kendall's tau", *(_coefficient(pair.kendall) for pair in pairs)],
-        ["mean difference", *(f"{pair.mean_difference:+.2f}" for pair in pairs)],
-        ["mean shift", *(f"{pair.mean_shift:.2f}" for pair in pairs)],
-        ["largest shift", *(f"{pair.max_shift:.2f}" for pair in pairs)],
-        ["detectable shift", *(f"{pair.minimum_detectable_effect:.2f}" for pair in pairs)],
-        ["significant", *(f"{pair.significant:,} of {pair.pearson.n:,}" for pair in pairs)],
-    ]
-    titles = [Column("agreement"), *(Column(" → ".join(p.pair), right=True) for p in pairs)]
-    note = "Detectable: the smallest difference of one action that would be found in 80 % of cases."
-    return Table("Agreement by pair of models", titles, rows, note=note)
 
 
 def _disagreements(
@@ -160,9 +158,8 @@ def _coefficient(of: Correlation) -> str:
 
 
 def _gate_sentence(gate: GateResult | None) -> list[str]:
-    if gate is None:
-        return []
-    return [f"The gate {gate.expression} was {'met' if gate.met else 'not met'}."]
+    outcome = "met" if gate and gate.met else "not met"
+    return [f"The gate {gate.expression} was {outcome}."] if gate else []
 
 
 def languages_page(record: RunRecord) -> Page:
@@ -186,14 +183,9 @@ def languages_page(record: RunRecord) -> Page:
         ends = (f"{check.differ} of {check.of}", ", ".join(check.fails) or "nothing")
         figures = (_coefficient(check.r), check.slope, check.residual)
         checked.append([check.language, *figures, *ends])
-    checks = Table(
-        "Checks",
-        head(
-            Column(f"beside {codes[0]}" if codes else "language"),
-            "r: right | slope: interval 2 | residual: number 2 | differ: right | fails",
-        ),
-        checked,
-    )
+    language = Column(f"beside {codes[0]}" if codes else "language")
+    titles = "r: right | slope: interval 2 | residual: number 2 | differ: right | fails"
+    checks = Table("Checks", head(language, titles), checked)
     sections = [Section("Are languages measured alike?", [_CHECKS], [checks], shown="all")]
     for code in codes[1:]:
         differing = [row for row in results if code in row.differences]
@@ -273,13 +265,11 @@ def runs_page(record: RunRecord) -> Page:
         if listed:
             prose = [_CONTENT] if audits else []
             sections.append(Section(title, prose, [_items_table(title, listed, audits)]))
-            brief = [
-                [cut(row.text, _ITEM), row.before, row.after, row.change]
-                for row in listed[:_LISTED]
-            ]
-            heads = [Column("item"), *columns("before", "after", "change", kind="signed")]
+            first = listed[:_LISTED] if key != "flipped" else ()
+            brief = [[cut(row.text, _ITEM), row.before, row.after, row.change] for row in first]
+            heads = head("item | before: signed | after: signed | change: signed")
             table = Table(title.lower(), heads, brief, titled=True)
-            if key != "flipped":
+            if brief:
                 sections.append(Section("", [], [table], shown="terminal", gap=True))
     for title, count, unpaired in (
         ("Only in the baseline", changes.only_before, changes.missing_items),

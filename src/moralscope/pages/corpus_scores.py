@@ -74,32 +74,23 @@ def estimate_page(record: RunRecord) -> Page:
     estimate = statistics.estimate
     about = "" if estimate.exact else "about "
     cores = f"{estimate.workers} worker{'s' * (estimate.workers > 1)}"
+    time, failing = duration(estimate.seconds), f"about {estimate.failed_share:.1%} of the rows"
     pace = (
         f"{1000 * estimate.seconds_a_row:,.2f} ms a row, {estimate.start_seconds:,.1f} s to start"
     )
     rows = [
         ["rows", f"{estimate.rows:,}"],
         ["distinct", f"{about}{estimate.distinct:,} ({estimate.distinct_share:.0%})"],
-        *(
-            [["cannot be read", f"about {estimate.failed_share:.1%} of the rows"]]
-            if estimate.failed_share
-            else []
-        ),
+        *([["cannot be read", failing]] if estimate.failed_share else []),
         ["one worker", f"{pace} (timed on {estimate.drawn} rows)"],
-        [
-            f"time with {cores}",
-            f"about {duration(estimate.seconds)} ({estimate.rows_a_second:,.0f} rows a second)",
-        ],
+        [f"time with {cores}", f"about {time} ({estimate.rows_a_second:,.0f} rows a second)"],
         ["to be written", f"about {_size(estimate.bytes)}"],
         *([] if estimate.cost is None else [["cost", f"about {estimate.cost:,.2f}"]]),
     ]
     table = Table("What a run would take", [Column("estimate"), Column(" ")], rows)
     return Page(
         f"{record.job} of a corpus: an estimate".capitalize(),
-        [
-            "Nothing was computed or written. It would take about "
-            f"{duration(estimate.seconds)} with {cores}."
-        ],
+        [f"Nothing was computed or written. It would take about {time} with {cores}."],
         [(f"{estimate.rows:,}", "rows"), (f"{estimate.distinct:,}", "distinct")],
         [Section("What a run would take", [], [table], shown="all")],
     )

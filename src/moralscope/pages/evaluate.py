@@ -30,30 +30,20 @@ def evaluate_page(record: RunRecord) -> Page:
     """Lay out a record of `stories evaluate`."""
     cells: list[TaskEvaluation] = list(record.results)
     config = record.config
-    grid = Table(
-        "Grid, beside the paper's",
-        head(
-            *_NAMED,
-            "accuracy: interval | paper: number 2 | F1: number | paper : number 2 | ECE: number",
-            "stories: whole",
-        ),
-        [
-            [
-                *_names(cell),
-                cell.measured.accuracy,
-                cell.paper_accuracy,
-                cell.measured.f1.value,
-                cell.paper_f1,
-                cell.measured.ece,
-                cell.measured.stories,
-                Column("", "number").write(cell.measured.f1_macro.value),
-                _TEMPERATURE.write(cell.calibration.temperature if cell.calibration else None),
-                _WHOLE.write(cell.seen),
-            ]
-            for cell in cells
-        ],
-        ["macro F1", "temperature fitted on dev", "stories seen in training, left out"],
+    heads = head(
+        *_NAMED,
+        "accuracy: interval | paper: number 2 | F1: number | paper : number 2 | ECE: number",
+        "stories: whole",
     )
+    rows: list[list[Any]] = []
+    for cell in cells:
+        ours, degrees = cell.measured, cell.calibration.temperature if cell.calibration else None
+        f1 = (ours.f1.value, cell.paper_f1, ours.ece, ours.stories)
+        more = (Column("", "number").write(ours.f1_macro.value), _TEMPERATURE.write(degrees))
+        shown = [*_names(cell), ours.accuracy, cell.paper_accuracy, *f1]
+        rows.append([*shown, *more, _WHOLE.write(cell.seen)])
+    details = ["macro F1", "temperature fitted on dev", "stories seen in training, left out"]
+    grid = Table("Grid, beside the paper's", heads, rows, details)
     confusions = []
     for cell in cells:
         labels, counts = cell.confusion.labels, cell.confusion.counts

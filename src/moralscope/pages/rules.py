@@ -25,8 +25,7 @@ LIMITS = (
     "English; other people differ.",
 )
 _MOST = 200  # exchanges that a page shows
-_RULE = Column("rule", wide=60)
-_ABOUT = Column("about", wide=30)
+_FOUND = head("similarity: signed | rule: wide 60 | about: wide 30")
 
 
 def _scales(rule: "HasScales", form: str = "g") -> list[str]:
@@ -52,15 +51,10 @@ def _by_exchange(record: RunRecord, title: str, tables: Sequence[Table]) -> Page
 def retrieve_page(record: RunRecord) -> Page:
     """Lay out the rules found for each exchange."""
     results: Sequence[FoundRules] = record.results
-    tables = [
-        Table(
-            _exchange(row.prompt, row.reply),
-            [Column("similarity", "signed"), _RULE, _ABOUT],
-            [[rule.score, rule.text, _about(rule)] for rule in row.rules],
-            titled=True,
-        )
-        for row in results[:_MOST]
-    ]
+    tables = []
+    for row in results[:_MOST]:
+        cells = [[rule.score, rule.text, _about(rule)] for rule in row.rules]
+        tables.append(Table(_exchange(row.prompt, row.reply), _FOUND, cells, titled=True))
     return _by_exchange(record, "Rules found", tables)
 
 
@@ -76,8 +70,7 @@ def generate_page(record: RunRecord) -> Page:
             about = f"{rule.evidence}: {', '.join([*first, *scales])}" if scales else rule.evidence
             rows.append([rule.score, rule.text, about])
         rows += [[None, cut(left.text, 200), f"left out: {left.reason}"] for left in row.left_out]
-        columns = [Column("similarity", "signed"), _RULE, _ABOUT]
-        tables.append(Table(_exchange(row.prompt, row.reply), columns, rows, titled=True))
+        tables.append(Table(_exchange(row.prompt, row.reply), _FOUND, rows, titled=True))
     return _by_exchange(record, "Rules written", tables)
 
 
@@ -160,7 +153,7 @@ def show_page(record: RunRecord) -> Page:
     results: Sequence[ListedRule] = record.results
     shares = ", ".join(f"{name} {count:,}" for name, count in statistics.foundations.items())
     rows = [[rule.theme or "no theme", rule.text, _about(rule)] for rule in results]
-    table = Table("Rules", [Column("theme", wide=20), _RULE, _ABOUT], rows)
+    table = Table("Rules", head("theme: wide 20 | rule: wide 60 | about: wide 30"), rows)
     rules = plural(statistics.rules, "rule")
     headline = f"{record.config.get('rulebook')}: {rules}; first foundation: {shares}"
     chart = _foundations_chart(statistics.foundations)
@@ -206,14 +199,11 @@ def stats_page(record: RunRecord) -> Page:
         Section("How attributes are distributed", [], [table], shown="all"),
         Section("Shares", [], [bars("Shares of the annotations", ours, names, "%")]),
     ]
-    about = {
-        "Agreement about one rule": (statistics.reliability_same_rule, printed.reliability),
-        "Agreement about one exchange, each with a rule of their own": (
-            statistics.reliability_own_rules,
-            {},
-        ),
-    }
-    for title, (reliabilities, paper) in about.items():
+    one_exchange = "Agreement about one exchange, each with a rule of their own"
+    for title, reliabilities, paper in (
+        ("Agreement about one rule", statistics.reliability_same_rule, printed.reliability),
+        (one_exchange, statistics.reliability_own_rules, {}),
+    ):
         if reliabilities:
             table = _reliability_table(title, reliabilities, paper)
             sections.append(Section(title, [], [table], shown="all"))

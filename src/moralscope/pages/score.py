@@ -34,8 +34,6 @@ from moralscope.pages.page import (
 )
 from moralscope.pages.words import correlation_text, gate_line, plural, text
 
-_ALL = 60  # so many rows are drawn by name; of more, both ends
-_END = 25
 _MAX_ROWS = 20_000
 _TERMINAL_ENDS = 20
 _REWORDINGS = 2000
@@ -59,11 +57,14 @@ def score_page(record: RunRecord) -> Page:
     table = _table(record, shown, dropped)
     asked = "in each wording" if "experts" in config else "under each prompt"
     opening = [f"Open a row to see the value {asked}."] if shown and shown[0].prompts else []
+    ends = ends_of(config)
+    known = bool(rows) and rows[0].low is not None and not math.isnan(rows[0].low)
+    how = f"The bar through each mark is its {_interval(record)}." if known else ""
     lines = [f"norm: {config['norm']}"] if "norm" in config else []
     lines.append(agreement_in_words(statistics.people_agreement))
     sections = [
         Section("", lines, shown="terminal"),
-        *_ranking(record, rows),
+        *charts.ranked_section(rows, ends, how, *([charts.curve(rows, ends)] if rows else [])),
         Section("All actions", opening, [table], shown="all"),
         *_map(record, shown, rows),
         *_language(statistics),
@@ -89,7 +90,7 @@ def score_page(record: RunRecord) -> Page:
         block for section in sections for block in section.blocks if isinstance(block, Chart)
     ]
     drawn = [chart for chart in drawings if chart.title == "Map of the actions"] or drawings[:1]
-    if len(shown) > _ALL and drawn == drawings[:1]:
+    if len(shown) > charts.ALL_RANKED and drawn == drawings[:1]:
         drawn = drawings[:2]
     return Page(
         f"How {model_name(config)} scores {plural(len(shown), 'action')}",
@@ -200,23 +201,6 @@ def _table(record: RunRecord, rows: Sequence[ActionScore], dropped: int) -> Tabl
         cell.extend(scored.prompts)
     note = f"{dropped:,} in the middle are in the run record only." if dropped else ""
     return Table("Scores", columns, cells, details, note, ends=_TERMINAL_ENDS)
-
-
-def _ranking(record: RunRecord, rows: Sequence[Mark]) -> list[Section]:
-    if not rows:
-        return []
-    ends = ends_of(record.config)
-    known = rows[0].low is not None and not math.isnan(rows[0].low)
-    how = f"The bar through each mark is its {_interval(record)}." if known else ""
-    if len(rows) <= _ALL:
-        return [Section("Ranked scores", [how], [charts.ranked(rows, "Ranked scores", ends)])]
-    prose = [f"The {_END} highest and the {_END} lowest of {len(rows):,}. {how}"]
-    drawings = [
-        charts.ranked(rows[:_END], f"The {_END} highest", ends),
-        charts.ranked(rows[-_END:], f"The {_END} lowest", ends),
-        charts.curve(rows, ends),
-    ]
-    return [Section("Ranked scores", prose, drawings)]
 
 
 def _map(record: RunRecord, shown: Sequence[ActionScore], rows: Sequence[Mark]) -> list[Section]:

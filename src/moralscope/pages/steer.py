@@ -4,11 +4,12 @@ import math
 from collections.abc import Sequence
 
 from moralscope.core.records import RunRecord
+from moralscope.io.run_records import NOTHING
 from moralscope.pages import Presentation
 from moralscope.pages.charts import error_bars, marks, named_rows, named_scatter, row_chart
 from moralscope.pages.closing import STEER_LIMITS
 from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, head, signed
-from moralscope.pages.words import NOTHING, correlation_text, cut, gate_line, plural, text
+from moralscope.pages.words import correlation_text, cut, gate_line, plural, text
 from moralscope.steer.check import CertificateStatistics, MeasureChange, ReplyTriple
 from moralscope.steer.edit import EditStatistics, ScoreChange
 from moralscope.steer.fit import LayerFit
@@ -159,36 +160,27 @@ def edit_page(record: RunRecord) -> Page:
     for row in statistics.gender:
         falls = (row.fall, row.centred_fall, row.spread_fall)
         biases.append([f"{row.n} {row.words}", row.template, row.before, row.after, *falls])
-    bias = Table(
-        "mean |bias|",
-        head(
-            "mean |bias| | template | before: number 4 | after: number 4",
-            "fall, %: number 0 | centred, %: number 0 | spread, %: number 0",
-        ),
-        biases,
+    heads = head(
+        "mean |bias| | template | before: number 4 | after: number 4",
+        "fall, %: number 0 | centred, %: number 0 | spread, %: number 0",
     )
+    bias = Table("mean |bias|", heads, biases)
     pairs = statistics.pairs
     apart = (
         f"the two sides of the pairs: {pairs.before:.3f} apart before, {pairs.after:.3f} after "
         f"({pairs.fall:.0f} % nearer)"
     )
-    moral = Table(
-        "moral scores before/after",
-        [Column("moral scores before/after"), Column("r, 95 % interval, n", right=True)],
-        [[axis, correlation_text(row)] for axis, row in statistics.moral.items()],
-    )
+    agreements = [[axis, correlation_text(row)] for axis, row in statistics.moral.items()]
+    heads = head("moral scores before/after | r, 95 % interval, n: right")
+    moral = Table("moral scores before/after", heads, agreements)
     before, after = statistics.leakage.before, statistics.leakage.after
-    leaks = Table(
-        f"{removed} can still be told by",
-        head(
-            Column(f"{removed} can still be told by"),
-            "before: share 0 | after: share 0 | chance: share 0",
-        ),
-        [
-            ["linear probe", before.probe, after.probe, 0.5],
-            ["nearest neighbours", before.neighbours, after.neighbours, 0.5],
-        ],
-    )
+    told_by = Column(f"{removed} can still be told by")
+    heads = head(told_by, "before: share 0 | after: share 0 | chance: share 0")
+    probes = [
+        ["linear probe", before.probe, after.probe, 0.5],
+        ["nearest neighbours", before.neighbours, after.neighbours, 0.5],
+    ]
+    leaks = Table(told_by.title, heads, probes)
     largest, charts = _axis_blocks(record.results)
     title = f"{text(config.get('encoder'))} without {removed}"
     return Page(
@@ -223,10 +215,8 @@ def _axis_blocks(changes: Sequence[ScoreChange]) -> tuple[list[Block], list[Char
         groups: dict[str, list[tuple[str, float | None, float | None]]] = {}
         for row in rows:
             groups.setdefault(row.group, []).append((row.text, row.before, row.after))
-        titles = ("before", "after")
-        chart = named_scatter(
-            f"After against before, {axis}", groups, titles, fits=False, same=True
-        )
+        name, titles = f"After against before, {axis}", ("before", "after")
+        chart = named_scatter(name, groups, titles, fits=False, same=True)
         charts += [chart] if chart else []
     return largest, charts
 
@@ -238,14 +228,12 @@ def _change_columns(digits: int) -> list[Column]:
 def teach_page(record: RunRecord) -> Page:
     """Lay out whether corrections took, and what else they moved."""
     statistics: TeachStatistics = record.statistics
-    lessons = Table(
-        "Corrections",
-        head("correction | wanted | before: signed 2 | after: signed 2 | took"),
-        [
-            [lesson.action, lesson.label, lesson.before, lesson.after, lesson.took]
-            for lesson in statistics.lessons
-        ],
-    )
+    corrections = [
+        [lesson.action, lesson.label, lesson.before, lesson.after, lesson.took]
+        for lesson in statistics.lessons
+    ]
+    heads = head("correction | wanted | before: signed 2 | after: signed 2 | took")
+    lessons = Table("Corrections", heads, corrections)
     turned = (
         f"the axis turned by {statistics.angle_degrees:.1f} degrees; r of the other actions "
         f"before/after {statistics.agreement.r:.3f} (n = {statistics.agreement.n}); "
@@ -256,14 +244,9 @@ def teach_page(record: RunRecord) -> Page:
     heads = _change_columns(2)
     values = [[row.action, row.before, row.score, row.change] for row in rows]
     others = [value for value in values if value[0] not in corrected]
-    points = [(row.action, row.before, row.score) for row in rows]
-    chart = named_scatter(
-        "Scores after against before",
-        {"actions": points},
-        ("before", "after"),
-        fits=False,
-        same=True,
-    )
+    points = {"actions": [(row.action, row.before, row.score) for row in rows]}
+    titles = ("before", "after")
+    chart = named_scatter("Scores after against before", points, titles, fits=False, same=True)
     moved = Table("what else moved", [Column("what else moved"), *heads], others[:_SHOWN])
     table = Table("All actions", [Column("action"), *heads], values)
     return Page(

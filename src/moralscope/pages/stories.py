@@ -18,45 +18,33 @@ _LISTED = 20  # norms that could not be read
 def stats_page(record: RunRecord) -> Page:
     """Lay out counts, lengths, topics, duplicates and frequent norms (Tables 7 and 13)."""
     statistics: StoriesStatistics = record.statistics
-    rows: list[Category] = list(record.results)
     cells = []
-    for row in rows:
+    for row in record.results:
         tokens = (row.tokens, row.paper, row.different, row.repeated)
         cells.append([row.name.replace("_", " "), row.present, row.missing, *tokens])
-    sentences = Table(
-        "Sentences",
-        head(
-            "sentence | stories: whole | missing: whole | mean tokens: number 2 | paper: number 2",
-            "different: whole | repeated: whole",
-        ),
-        cells,
-        note=f"A token is {record.config.get('token')}.",
+    heads = head(
+        "sentence | stories: whole | missing: whole | mean tokens: number 2 | paper: number 2",
+        "different: whole | repeated: whole",
     )
+    note = f"A token is {record.config.get('token')}."
+    sentences = Table("Sentences", heads, cells, note=note)
     twice = statistics.duplicates
-    repeats: list[Block] = [
-        Facts(
-            [
-                ("Repeated stories", f"{twice.whole_stories:,}"),
-                ("Repeated pairs of actions", f"{twice.both_actions:,}"),
-                ("Stories with one action twice", f"{twice.same_action_twice:,}"),
-            ]
-        ),
-        Table(
-            "Most frequent norms",
-            [Column("most frequent norms", wide=60), Column("stories", "whole")],
-            [[norm.text, norm.stories] for norm in statistics.frequent_norms],
-        ),
+    facts = [
+        ("Repeated stories", f"{twice.whole_stories:,}"),
+        ("Repeated pairs of actions", f"{twice.both_actions:,}"),
+        ("Stories with one action twice", f"{twice.same_action_twice:,}"),
     ]
+    frequent = [[norm.text, norm.stories] for norm in statistics.frequent_norms]
+    heads = head("most frequent norms: wide 60 | stories: whole")
+    repeats: list[Block] = [Facts(facts), Table("Most frequent norms", heads, frequent)]
     beside = ["Beside Table 7 of Emelin et al. 2021."]
     alike = ["Norms count as one when they have the same content words and the same negation."]
-    parts = Table(
-        "Parts",
-        [*columns("kind", "split"), *columns("train", "dev", "test", "unknown", kind="whole")],
-        [
-            [row.kind, row.split.replace("_", " "), row.train, row.dev, row.test, row.unknown]
-            for row in statistics.official_parts
-        ],
-    )
+    official = [
+        [row.kind, row.split.replace("_", " "), row.train, row.dev, row.test, row.unknown]
+        for row in statistics.official_parts
+    ]
+    heads = head("kind | split | train: whole | dev: whole | test: whole | unknown: whole")
+    parts = Table("Parts", heads, official)
     sections = [
         Section("Sentences", beside, [sentences], shown="all"),
         *_topics(statistics),
@@ -81,11 +69,10 @@ def _topics(statistics: StoriesStatistics) -> list[Section]:
         near = " ".join(statistics.paper_topics.get(topic.nearest, ()))
         words, nearest = " ".join(topic.words), f"{topic.nearest}: {near}"
         rows.append([words, topic.share, nearest, topic.shared])
-    titles = head(
-        "topic: wide 36 | stories: share 0 | nearest of Table 13: wide 36 | words in common: whole"
-    )
+    titles = "topic: wide 36 | stories: share 0 | nearest of Table 13: wide 36"
+    table = Table("Topics", head(titles, "words in common: whole"), rows)
     prose = ["Latent Dirichlet allocation over lemmas, without function words and first names."]
-    return [Section("Topics", prose, [Table("Topics", titles, rows)], shown="all", gap=True)]
+    return [Section("Topics", prose, [table], shown="all", gap=True)]
 
 
 def split_page(record: RunRecord) -> Page:
@@ -95,13 +82,9 @@ def split_page(record: RunRecord) -> Page:
     for part in statistics.parts:
         means = (part.mean, part.paper, part.official_mean, part.official_overlap)
         cells.append([_named(part), part.part, part.stories, part.samples, *means])
-    parts = Table(
-        "Parts",
-        head(
-            "split | part | stories: whole | samples: whole | mean: number 2 | paper: number 2",
-            "official: number 2 | in both: whole",
-        ),
-        cells,
+    heads = head(
+        "split | part | stories: whole | samples: whole | mean: number 2 | paper: number 2",
+        "official: number 2 | in both: whole",
     )
     crossings = [f"{part} in {into}" for part, into in CROSSINGS]
     twins: dict[tuple[str, str], dict[str, str]] = {}
@@ -114,27 +97,19 @@ def split_page(record: RunRecord) -> Page:
         [[*key, *(row.get(name) for name in crossings)] for key, row in twins.items()],
         titled=True,
     )
+    means_of = (
+        "mean: the split's own metric over the part; paper: Table 1 of Emelin et al. 2021; "
+        "official: the same metric over the membership that the data gives, and how many stories "
+        "are in both."
+    )
+    twins_are = (
+        "Held-out stories that have a twin in another part. Exact twins differ in case and "
+        "punctuation at most; near ones count the exact ones too."
+    )
     sections = [
-        Section(
-            "Splits",
-            [
-                "mean: the split's own metric over the part; paper: Table 1 of Emelin et al. 2021; "
-                "official: the same metric over the membership that the data gives, and how many "
-                "stories are in both."
-            ],
-            [parts],
-            shown="all",
-        ),
+        Section("Splits", [means_of], [Table("Parts", heads, cells)], shown="all"),
         Section("Metrics", [], _metric_charts(statistics)),
-        Section(
-            "Leaks",
-            [
-                "Held-out stories that have a twin in another part. Exact twins differ in case and "
-                "punctuation at most; near ones count the exact ones too."
-            ],
-            [leaks],
-            shown="all",
-        ),
+        Section("Leaks", [twins_are], [leaks], shown="all"),
     ]
     for kind, lemmas in statistics.biased_lemmas.items():
         title = f"Biased lemmas of {kind}s"

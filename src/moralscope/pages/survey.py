@@ -56,11 +56,9 @@ def survey_page(record: RunRecord) -> Page:
             about = f"; agreement {Column('', 'interval', 2).write(model.agreement)}."
         else:
             biases = [_BIASES.get(bias, bias).split(" (")[0] for bias in model.flagged]
-            about = (
-                f". Its answers show {', '.join(biases)}." if biases else ". No bias stands out."
-            )
+            shows = f"Its answers show {', '.join(biases)}" if biases else "No bias stands out"
             mass = _SHARE.write(model.mass)
-            about += f" {mass} of the probability lies on a valid answer."
+            about = f". {shows}. {mass} of the probability lies on a valid answer."
         summary.append(f"{name} answered {model.questions:,} questions{about}")
     if scales:
         rated = [row for row in record.results if isinstance(row, StatementFigures)]
@@ -86,13 +84,8 @@ def survey_page(record: RunRecord) -> Page:
         sections += run_sections(corpus, statistics.failed)
         headline = corpus_headline(corpus)
     title = f"{', '.join(models)}: {count:,} {noun}"
-    items = [
-        block
-        for section in sections
-        for block in section.blocks
-        if isinstance(block, Table) and block.title in _ITEMS
-    ]
-    main = items[0] if items else None
+    tables = [b for section in sections for b in section.blocks if isinstance(b, Table)]
+    main = next((table for table in tables if table.title in _ITEMS), None)
     return Page(title, summary, tiles, sections, headline=headline, main=main)
 
 
@@ -137,8 +130,8 @@ def _dilemma_sections(
     tables = []
     for name, model in models.items():
         if model.rules:
-            titles = (Column("rule broken", wide=40), Column("how often", "share interval", 0))
-            columns = [*titles, Column("items", "whole"), Column("p (Holm)", "p")]
+            titles = "rule broken: wide 40 | how often: share interval 0 | items: whole"
+            columns = head(titles, "p (Holm): p")
             ordered = sorted(model.rules, key=lambda rule: -rule.rate.value)
             cells = [[rule.rule, rule.rate, rule.rate.n, rule.p_holm] for rule in ordered]
             title = f"{name}: where another action keeps the rule"
@@ -269,9 +262,9 @@ def _statement_sections(
         chart = bars("Agreement by subscale", series, names, "%")
         sections.append(Section("Subscales", [], [chart]))
     if results:
-        titles = ("agreement", "low", "high", "as it stands", "negated")
         columns = head(
-            "statement | model | subscale", *(Column(title, "number", 2) for title in titles)
+            "statement | model | subscale | agreement: number 2 | low: number 2 | high: number 2",
+            "as it stands: number 2 | negated: number 2",
         )
         cells = []
         for row in results[:_MOST]:

@@ -26,14 +26,10 @@ def training_page(record: RunRecord) -> Page:
         f"{history.steps} steps, {history.examples_per_second:.0f} examples a second, "
         f"best after epoch {figures['dev']['epoch']:.0f}"
     )
-    evaluations = Table(
-        "Evaluations",
-        [Column("epoch", "whole"), *columns("loss", "score", *groups, kind="number")],
-        [
-            [row.get(name) for name in ("epoch", "loss", "score", *groups)]
-            for row in history.evaluations
-        ],
-    )
+    names = ("loss", "score", *groups)
+    heads = [Column("epoch", "whole"), *columns(*names, kind="number")]
+    steps = [[row.get(name) for name in ("epoch", *names)] for row in history.evaluations]
+    evaluations = Table("Evaluations", heads, steps)
     notes = [f"written to {record.config.get('out')}"]
     if plain := statistics.baselines:
         notes.append(

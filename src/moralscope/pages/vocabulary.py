@@ -8,7 +8,7 @@ from typing import Any
 from moralscope.axes.correlate import CorrelateStatistics, WordPair
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import Mark, named_scatter, ranked
+from moralscope.pages.charts import Mark, named_scatter, ranked, ranked_section
 from moralscope.pages.page import Block, Column, Facts, Page, Section, Table, head
 from moralscope.pages.words import correlation_text, plural, text
 from moralscope.words.associate import AssociateStatistics, AssociationTest, TestsStatistics
@@ -18,7 +18,7 @@ from moralscope.words.valence import RatedWord, Valence, ValenceStatistics
 
 _ENDS = ("bad", "good")
 _SHOWN = 20  # words at either end of a long list in the terminal
-_DRAWN = 25  # words at either end of a long list in a chart
+_HOW = "The bar through each mark is its 95 % interval, over the words of the sets."
 
 
 def associate_page(record: RunRecord) -> Page:
@@ -46,7 +46,10 @@ def associate_page(record: RunRecord) -> Page:
     return Page(
         f"Association with {sets}, {vectors}",
         [summary],
-        sections=[*_ranked_sections(marks), Section("All words", [], [table], shown="all")],
+        sections=[
+            *ranked_section(marks, _ENDS, _HOW),
+            Section("All words", [], [table], shown="all"),
+        ],
         main=table,
         headline=f"association with {sets}, {vectors}",
     )
@@ -54,21 +57,6 @@ def associate_page(record: RunRecord) -> Page:
 
 def _span(row: WordScore | ExtractedVerb | AssociationTest) -> tuple[float, float] | None:
     return None if row.low is None or row.high is None else (row.low, row.high)
-
-
-def _ranked_sections(marks: Sequence[Mark]) -> list[Section]:
-    """Draw ranked scores; of many, both ends."""
-    if not marks:
-        return []
-    how = "The bar through each mark is its 95 % interval, over the words of the sets."
-    if len(marks) <= 2 * _DRAWN:
-        return [Section("Ranked scores", [how], [ranked(marks, "Ranked scores", _ENDS)])]
-    charts = [
-        ranked(marks[:_DRAWN], f"The {_DRAWN} highest", _ENDS),
-        ranked(marks[-_DRAWN:], f"The {_DRAWN} lowest", _ENDS),
-    ]
-    prose = f"The {_DRAWN} highest and the {_DRAWN} lowest of {len(marks):,}. {how}"
-    return [Section("Ranked scores", [prose], charts)]
 
 
 def _tests_page(record: RunRecord) -> Page:
@@ -121,14 +109,13 @@ def extract_page(record: RunRecord) -> Page:
     )
     rows = [[row.word, row.side, row.score, _span(row), row.paper_rank, row.form] for row in verbs]
     table = Table("Verbs", columns, rows)
+    blocks = extraction_blocks(record.results, statistics)
     return Page(
         f"Dos and don'ts of {vectors}",
         [f"The most positive and the most negative of {size}."],
         sections=[
-            *_ranked_sections(marks),
-            Section(
-                "Dos and don'ts", [], extraction_blocks(record.results, statistics), shown="all"
-            ),
+            *ranked_section(marks, _ENDS, _HOW),
+            Section("Dos and don'ts", [], blocks, shown="all"),
             Section("All verbs", [], [table], folded=True),
         ],
         main=table,

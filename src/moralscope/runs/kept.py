@@ -69,8 +69,7 @@ class Runs:
             ) from None
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S%f")
         path = self.folder / f"{stamp}-{secrets.token_hex(4)}.json"
-        plain = to_plain(record)
-        return self._write(path, {**plain, "page": to_plain(notes)} if notes else plain)
+        return self._write(path, to_plain(record), notes)
 
     def listed(self) -> list[RunLine]:
         """Return all runs, the newest first; a file that is no run record is left out."""
@@ -95,7 +94,7 @@ class Runs:
         """Give a run a title; an empty one brings back the title that its content gives."""
         plain = self.load(name)
         notes = replace(notes_of(plain), title=" ".join(title.split())[:MAX_TITLE])
-        return self._write(self.path(name), {**plain, "page": to_plain(notes)})
+        return self._write(self.path(name), plain, notes)
 
     def remark(self, name: str, remark: Mapping[str, Any]) -> RunLine:
         """Keep what somebody says of one reply's verdict; a later remark replaces an earlier."""
@@ -105,8 +104,7 @@ class Runs:
             raise InputError("the run has no such result", "reload the page")
         others = [other for other in notes.remarks if other.get("result") != remark["result"]]
         kept = [*others, remark] if remark["verdict"] else others
-        page = to_plain(replace(notes, remarks=kept))
-        return self._write(self.path(name), {**plain, "page": page})
+        return self._write(self.path(name), plain, replace(notes, remarks=kept))
 
     def delete(self, name: str) -> None:
         """Remove a run for good."""
@@ -138,7 +136,8 @@ class Runs:
             raise NoSuchRun("there is no such run", "it may have been deleted: see 'Runs'")
         return path
 
-    def _write(self, path: Path, plain: Any) -> RunLine:
+    def _write(self, path: Path, plain: Any, notes: PageNotes | None) -> RunLine:
+        plain = {**plain, "page": to_plain(notes)} if notes else plain
         write_whole(path, [json.dumps(plain, allow_nan=False).encode()], private=True)
         return self._line(path)
 
