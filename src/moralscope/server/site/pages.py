@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from moralscope.axes.options import AXES, DEFAULT_BASE, FITS, AxisKind, AxisOptions
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
-from moralscope.io.tables import Layout, Limits, Table
+from moralscope.io.tables import Layout, Limits, TableFile
 from moralscope.models.options import ENCODERS, EXPERTS
 from moralscope.models.options import SPEAKERS as SUBJECTS
 from moralscope.models.store.data_cards import list_data
@@ -230,7 +230,7 @@ def read_upload(name: str, data: bytes) -> dict[str, Any]:
         path.write_bytes(data)
         limits = Limits(rows=MAX_ACTIONS)
         layout = Layout(lines_as="line", delimiters=",;\t" if safe == ".csv" else "")
-        table = Table(path, name=shown, limits=limits, layout=layout)
+        table = TableFile(path, name=shown, limits=limits, layout=layout)
         try:
             found = [cells for _, cells in table.strict_rows() if any(cells.values())]
         except InputError as error:
