@@ -1,4 +1,4 @@
-"""What commands write: a record as its page or as JSON, notes and progress on stderr."""
+"""What commands print: a record as its page, lines beside it, bars while they work."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -31,14 +31,10 @@ def emit(
     *,
     json: bool,
     path: Path | None,
-    show: Callable[["RunRecord"], None] | None = None,
     report: Path | None = None,
     figure: Path | None = None,
 ) -> None:
-    """Print a run record (as JSON or as its page); save and draw it where asked to.
-
-    `show` is for what the terminal draws otherwise: the tree of a chain.
-    """
+    """Print a run record (as JSON or as its page); save and draw it where asked to."""
     from moralscope.io.files import record_lines, write_record
     from moralscope.pages import page_of, write_figure, write_report
     from moralscope.pages.terminal import render
@@ -48,8 +44,6 @@ def emit(
     if json:
         sys.stdout.writelines(record_lines(record))
         sys.stdout.flush()
-    elif show is not None:
-        show(record)
     else:
         render(page_of(record), out)
     if report is not None:
@@ -61,11 +55,7 @@ def emit(
             note(f"{what}: {file}")
 
 
-def emit_to(
-    output: "RecordOutput",
-    record: "RunRecord",
-    show: Callable[["RunRecord"], None] | None = None,
-) -> None:
+def emit_to(output: "RecordOutput", record: "RunRecord") -> None:
     """Print, save and draw a run record as the output options say."""
     from moralscope.cli.options import OutputOptions, ReportOutput
 
@@ -73,7 +63,6 @@ def emit_to(
         record,
         json=output.json,
         path=output.out,
-        show=show,
         report=output.report if isinstance(output, ReportOutput) else None,
         figure=output.figure if isinstance(output, OutputOptions) else None,
     )
