@@ -64,8 +64,7 @@ class CorpusScores(Statistics):
     histogram: HistogramBins | None = None
     """edges, and counts between them"""
     quantiles: Mapping[str, float] = field(default_factory=dict)
-    positive: int = 0
-    """rows whose whole interval lies above zero"""
+    positive: int = 0  # rows whose whole interval lies above zero
     negative: int = 0
     undecided: int = 0
     verdicts: Mapping[str, int] | None = absent()
@@ -124,7 +123,7 @@ class ScoreBatch(BatchJob):
         models = LocalModels(progress=progress, cached=False)
         if options.calibrate:
             model = question_encoder(options, models)
-            models = replace(models, given=model)
+            models = replace(models, loaded=model)
             if isinstance(model, TextEncoder):
                 size = model.calibrate(load_paper().atomic).batch_tokens
                 options = replace(options, batch_tokens=size)

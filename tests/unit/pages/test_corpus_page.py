@@ -58,8 +58,8 @@ def collected():
 
 def estimated():
     estimate = {"rows": 10, "distinct": 5, "seconds": 4000.0, "cost": None, "exact": True}
-    estimate |= {"distinct_share": 0.5, "drawn": 5, "failed_share": 0.0, "workers": 2, "bytes": 9}
-    estimate |= {"start_seconds": 1.0, "seconds_a_row": 0.1, "rows_a_second": 20.0}
+    estimate |= {"distinct_share": 0.5, "drawn": 5, "failed_share": 0.1, "workers": 2}
+    estimate |= {"start_seconds": 1.0, "seconds_a_row": 0.1, "rows_a_second": 9.0, "bytes": 4096}
     config = {**CONFIG, "corpus": {**CONFIG["corpus"], "dry_run": True}}
     return record("audit", [], config=config, statistics={"estimate": estimate})
 
