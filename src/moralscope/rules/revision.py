@@ -57,7 +57,7 @@ _HEAD = "".join(
 
 
 def shortened(reply: str) -> list[str]:
-    """Return the reply without one of its sentences, then each sentence alone; none of a short one."""
+    """Return the reply less one of its sentences, then each alone; none of a short one."""
     parts = sentences(reply)
     if len(parts) < 2:
         return []
