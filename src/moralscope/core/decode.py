@@ -26,7 +26,7 @@ _WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true o
 def decode(
     cls: type[T], plain: Any, source: str = "", *, remedy: str = _DAMAGED, exact: bool = False
 ) -> T:
-    """Return `plain` as a `cls`, or refuse it with the at of the first thing that is wrong.
+    """Return `plain` as a `cls`, or refuse it with the place of the first thing that is wrong.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def decode(
     except StructureHandlerNotFoundError:
         raise  # a bug of ours: a field whose type cannot be read
     except (BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:
-        at, problem, better = _first(error)
-        where = ": ".join(part for part in (source, at) if part)
-        joined = f"{where} {problem}" if at else f"{where}: {problem}" if where else problem
+        path, problem, better = _first(error)
+        where = ": ".join(part for part in (source, path) if part)
+        joined = f"{where} {problem}" if path else f"{where}: {problem}" if where else problem
         kind = UnknownName if better else InputError
         raise kind(joined.strip(), better or remedy) from None
 
@@ -149,7 +149,7 @@ def _primitive(value: Any, kind: Any) -> Any:
 
 
 def _first(error: BaseException) -> tuple[str, str, str]:
-    """Return at, problem and, for an unknown key, the remedy of the first of many errors."""
+    """Return path, problem and, for an unknown key, the remedy of the first of many errors."""
     from cattrs import (
         BaseValidationError,
         ForbiddenExtraKeysError,
@@ -161,14 +161,14 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         inner = min(error.exceptions, key=lambda one: not isinstance(one, ForbiddenExtraKeysError))
         if isinstance(inner, StructureHandlerNotFoundError):
             raise inner
-        at, problem, better = _first(inner)
+        path, problem, better = _first(inner)
         notes = [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "name")]
         notes += [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "index")]
         step = ""
         if notes and not isinstance(inner, KeyError):
             note = notes[0]
             step = note.name if hasattr(note, "name") else f"{_nth(note.index)}"
-        return ", ".join(part for part in (step, at) if part), problem, better
+        return ", ".join(part for part in (step, path) if part), problem, better
     if isinstance(error, ForbiddenExtraKeysError):
         name = min(map(str, error.extra_fields))
         known = [field.metadata.get("key", field.name) for field in dataclasses.fields(error.cl)]
