@@ -13,7 +13,7 @@ from pathlib import Path
 from moralscope.axes.options import LANGUAGES
 from moralscope.core.errors import InputError
 from moralscope.io.actions import MAX_ACTIONS, check_text
-from moralscope.io.tables import Layout, Limits, Table
+from moralscope.io.tables import Layout, Limits, TableFile
 
 SIDES = ("good", "bad", "neutral")
 _LABEL = "label"
@@ -30,13 +30,7 @@ class ParallelActions:
     unreviewed: bool = False
 
     def labelled(self, language: str, side: str) -> tuple[str, ...]:
-        """Return the actions of one side.
-
-        Examples
-        --------
-        >>> load_parallel().labelled("de", "bad")[0]
-        'Menschen töten'
-        """
+        """Return the actions of one side."""
         pairs = zip(self.texts[language], self.labels, strict=True)
         return tuple(text for text, label in pairs if label == side)
 
@@ -52,16 +46,9 @@ class ParallelActions:
 
 @cache
 def load_parallel() -> ParallelActions:
-    """Return our own actions.
-
-    Examples
-    --------
-    >>> ours = load_parallel()
-    >>> len(ours.labels), ours.texts["es"][0]
-    (32, 'ayudar a la gente')
-    """
+    """Return our own actions."""
     text = (resources.files(__package__) / "data" / "parallel_actions.csv").read_text("utf-8")
-    table = Table(text, name="our parallel actions", kind=".csv")
+    table = TableFile(text, name="our parallel actions", kind=".csv")
     return _parallel(table, unreviewed=True)
 
 
@@ -72,10 +59,10 @@ def read_parallel(path: Path) -> ParallelActions:
     be compared.
     """
     layout, limits = Layout(lower=True, remedy=_REMEDY), Limits(rows=MAX_ACTIONS)
-    return _parallel(Table(path.expanduser(), layout=layout, limits=limits))
+    return _parallel(TableFile(path.expanduser(), layout=layout, limits=limits))
 
 
-def _parallel(table: Table, *, unreviewed: bool = False) -> ParallelActions:
+def _parallel(table: TableFile, *, unreviewed: bool = False) -> ParallelActions:
     texts: dict[str, list[str]] = {}
     labels: list[str] = []
     for line, cells in table.strict_rows(remedy=_REMEDY):
@@ -97,5 +84,5 @@ def _parallel(table: Table, *, unreviewed: bool = False) -> ParallelActions:
         labels.append(label)
     if not labels:
         raise InputError(f"{table.name} holds no actions", _REMEDY)
-    found = {code: tuple(listed) for code, listed in texts.items()}
-    return ParallelActions(table.name, found, tuple(labels), unreviewed)
+    actions = {code: tuple(listed) for code, listed in texts.items()}
+    return ParallelActions(table.name, actions, tuple(labels), unreviewed)

@@ -21,7 +21,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import NOT_ADVICE, NoStatistics, RunRecord, SampleInterval
 from moralscope.io.files import model_refs
-from moralscope.io.tables import Layout, Limits, Table, parse_columns
+from moralscope.io.tables import Layout, Limits, TableFile, parse_columns
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress, data_file
@@ -218,7 +218,9 @@ class _GeneratedRule:
 def read_generated(path: Path) -> dict[str, dict[tuple[str, str], str]]:
     """Read model (a row of the table), prompt, reply and the rule generated for them: JSONL."""
     remedy = "give JSONL with model, prompt, reply, rule on each line"
-    table = Table(path, kind=".jsonl", layout=Layout(remedy=remedy), limits=Limits(rows=_MAX_RULES))
+    table = TableFile(
+        path, kind=".jsonl", layout=Layout(remedy=remedy), limits=Limits(rows=_MAX_RULES)
+    )
     rules: dict[str, dict[tuple[str, str], str]] = {}
     for line, cells in table.strict_rows():
         row = decode(_GeneratedRule, cells, f"{path} line {line}", remedy=remedy)
@@ -345,20 +347,8 @@ def shift_table(
 ) -> PaperTable | None:
     """Measure every system on the test exchanges of every chatbot; None where there is one only.
 
-    Parameters
-    ----------
-    train
-        Annotations that retrieval may take rules from.
-    references
-        The rules of people for each exchange tested.
-    chatbots
-        Who replied in each exchange tested.
-    retrieve
-        Rules for exchanges from some annotations, by the name of the method.
-    generated
-        Rules by the name of their generator.
-    seed
-        Of the intervals.
+    `references` are the rules of people for each exchange tested, `chatbots` who replied in it;
+    `retrieve` takes rules for exchanges from some annotations, by the name of the method.
     """
     tested = sorted(set(chatbots.values()) - {""})
     if len(tested) < 2:

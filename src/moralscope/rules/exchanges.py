@@ -14,7 +14,7 @@ from typing import IO, TypeVar
 
 from moralscope.core.errors import InputError
 from moralscope.io import tables
-from moralscope.io.tables import Cells, Table, is_table
+from moralscope.io.tables import Cells, TableFile, is_table
 from moralscope.rules.options import ExchangeInput
 from moralscope.rules.records import Exchange
 
@@ -26,13 +26,7 @@ _REMEDY = "give CSV, JSONL or Parquet with the columns prompt and reply"
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
-    """Read `--columns`: ours=theirs, by commas.
-
-    Examples
-    --------
-    >>> parse_columns("prompt=Q, reply=A")
-    {'prompt': 'Q', 'reply': 'A', 'id': 'id'}
-    """
+    """Read `--columns`: ours=theirs, by commas."""
     columns = {name: name for name in COLUMNS} | tables.parse_columns(text, COLUMNS)
     if len(set(columns.values())) < len(columns):
         raise InputError("--columns names a column twice", "name each column once")
@@ -51,7 +45,7 @@ class ExchangeFile:
         return self.rows
 
     def __iter__(self) -> Iterator[Exchange]:
-        table = Table(self.path, columns=self.columns)
+        table = TableFile(self.path, columns=self.columns)
         for number, (line, cells) in enumerate(table.rows(_NEEDED), 1):
             row = cells if isinstance(cells, str) else _exchange(cells, self.columns, number)
             if isinstance(row, str):
@@ -64,20 +58,14 @@ def open_exchanges(path: Path, columns: Mapping[str, str] | None = None) -> Exch
     if not is_table(path):
         raise InputError(f"{path} is no file that audit reads", _REMEDY)
     names = columns or parse_columns(None)
-    rows = sum(1 for _ in _checked(Table(path, columns=names), names))
+    rows = sum(1 for _ in _checked(TableFile(path, columns=names), names))
     if not rows:
         raise InputError(f"{path} holds no rows", _REMEDY)
     return ExchangeFile(path, names, rows)
 
 
 def one_exchange(prompt: str | None, reply: str) -> list[Exchange]:
-    """Return the exchange of a command line, within the bounds of a file's.
-
-    Examples
-    --------
-    >>> one_exchange(None, "Hello.")
-    [Exchange(prompt='', reply='Hello.', id='')]
-    """
+    """Return the exchange of a command line, within the bounds of a file's."""
     for name, value in (("prompt", prompt or ""), ("reply", reply)):
         if len(value) > MAX_CHARACTERS:
             limit = f"at most {MAX_CHARACTERS:,} can be read"
@@ -96,7 +84,7 @@ def read_stream(stream: IO[bytes], columns: Mapping[str, str]) -> list[Exchange]
     """
     text = stream.read()
     kind = ".jsonl" if text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
-    table = Table(io.BytesIO(text), name="stdin", kind=kind, columns=columns)
+    table = TableFile(io.BytesIO(text), name="stdin", kind=kind, columns=columns)
     exchanges = list(_checked(table, columns))
     if not exchanges:
         raise InputError("stdin holds no rows", _REMEDY)
@@ -126,7 +114,7 @@ def blocks(rows: Iterable[Some], size: int) -> Iterator[list[Some]]:
         yield block
 
 
-def _checked(table: Table, columns: Mapping[str, str]) -> Iterator[Exchange]:
+def _checked(table: TableFile, columns: Mapping[str, str]) -> Iterator[Exchange]:
     """Yield the exchanges of a table; at its end, refuse it by its bad lines."""
     for number, (line, cells) in enumerate(table.good_rows(_NEEDED), 1):
         row = _exchange(cells, columns, number)
@@ -145,6 +133,6 @@ def _exchange(cells: Cells, columns: Mapping[str, str], number: int) -> Exchange
             return f"has no text under '{columns[name][:60]}'"
         if len(value) > MAX_CHARACTERS:
             return f"has {len(value):,} characters under '{columns[name][:60]}'"
-    name = cells.get("id")
-    is_named = isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip()
-    return Exchange(cells["prompt"], cells["reply"], str(name)[:200] if is_named else str(number))
+    key = cells.get("id")
+    is_named = isinstance(key, str | int) and not isinstance(key, bool) and str(key).strip()
+    return Exchange(cells["prompt"], cells["reply"], str(key)[:200] if is_named else str(number))

@@ -55,25 +55,13 @@ class IntegrityPaper:
     notes: Mapping[str, str]
 
     def printed(self, table: str, row: str, column: str) -> float | None:
-        """Return a cell, or None where the paper has none.
-
-        Examples
-        --------
-        >>> load_paper().printed("Table 1", "T-5, beam", "R-L")
-        52.62
-        """
+        """Return a cell, or None where the paper has none."""
         return self.tables.get(table, {}).get(row, {}).get(column)
 
 
 @cache
 def load_paper() -> IntegrityPaper:
-    """Return the printed figures.
-
-    Examples
-    --------
-    >>> load_paper().tables["Table 4"]["GPT-Neo"]["moral F1"], load_paper().figure2["care"]["alpha"]
-    (55.6, 0.34)
-    """
+    """Return the printed figures."""
     text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
     data = tomllib.loads(text)
     generation = (*AUTOMATIC, *PEOPLE)
@@ -108,12 +96,6 @@ def measure_scale(
     """Return r = Pearson(gold, predicted) and MSE = mean (predicted - gold)².
 
     Where the gold values are all the same there is no r, and it is not a number.
-
-    Examples
-    --------
-    >>> scale = measure_scale([1, 2, 3, 4], [1, 2, 3, 5])
-    >>> round(scale.r.value, 3), scale.mse.value
-    (0.983, 0.25)
     """
     _check(gold, predicted)
     r = correlate(gold, predicted, seed=seed)
@@ -127,13 +109,7 @@ def measure_scale(
 def measure_label(
     gold: Sequence[bool], predicted: Sequence[bool], *, seed: int = 0
 ) -> SampleInterval:
-    """Return F1 = 2TP / (2TP + FP + FN) of one label in percent (a foundation).
-
-    Examples
-    --------
-    >>> round(measure_label([True, True, False], [True, False, False]).value, 1)
-    66.7
-    """
+    """Return F1 = 2TP / (2TP + FP + FN) of one label in percent (a foundation)."""
     _check(gold, predicted)
     first, second = np.asarray(gold, dtype=bool), np.asarray(predicted, dtype=bool)
     return _figure([(first, second)], len(gold), seed)
@@ -142,13 +118,7 @@ def measure_label(
 def measure_alignment(
     gold: Sequence[str], predicted: Sequence[str], *, seed: int = 0
 ) -> SampleInterval:
-    """Return macro-F1 in percent over the alignments that occur in gold or prediction.
-
-    Examples
-    --------
-    >>> measure_alignment(["agree", "disagree"], ["agree", "disagree"]).value
-    100.0
-    """
+    """Return macro-F1 in percent over the alignments that occur in gold or prediction."""
     _check(gold, predicted)
     first, second = np.asarray(gold), np.asarray(predicted)
     labels = [name for name in ALIGNMENTS if name in gold or name in predicted]
@@ -209,12 +179,6 @@ def measure_rules(
         For BERTScore; without one that column is left out.
     seed
         Of the bootstrap intervals over exchanges.
-
-    Examples
-    --------
-    >>> figures = measure_rules(["Be kind."], [["Lying is wrong.", "Be kind."]])
-    >>> round(figures["R-L"].value), figures["Avg. Len"].value
-    (100, 3.0)
     """
     overlap = rouge_table(texts, references)
     best = [
@@ -246,13 +210,6 @@ def measure_attributes(
         on the paper's scale, where the labels 1 to 3 are one, 3.
     seed
         Of the bootstrap intervals over annotations.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> rows = [Annotation(Exchange("a", "b"), "Rule.", label) for label in ("agree", "disagree")]
-    >>> measure_attributes(rows, {"alignment": lambda _: ["agree", "disagree"]})
-    {'alignment F1': SampleInterval(value=100.0, low=50.0, high=100.0, n=2)}
     """
     figures: dict[str, SampleInterval] = {}
     for name, attribute in SCALES.items():

@@ -49,13 +49,7 @@ def clean(text: str) -> str:
 
 
 def unreadable(text: str) -> str:
-    """Say why a model of English cannot read a text; nothing where it can or might.
-
-    Examples
-    --------
-    >>> unreadable("😀😀"), unreadable("Ich weiß nicht, was das ist."), unreadable("Yes.")
-    ('holds no words', 'is not in English', '')
-    """
+    """Say why a model of English cannot read a text; nothing where it can or might."""
     letters = [char for char in text if char.isalpha()]
     if not letters:
         return "holds no words"
@@ -84,15 +78,7 @@ def _function_words() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def read_exchange(exchange: Exchange) -> Readable:
-    """Clean an exchange and say whether it can be judged.
-
-    Examples
-    --------
-    >>> read_exchange(Exchange("", "Hello you.")).notes
-    ('the prompt is empty',)
-    >>> read_exchange(Exchange("Hi!", "👍")).refusal
-    'the reply holds no words'
-    """
+    """Clean an exchange and say whether it can be judged."""
     prompt, reply = clean(exchange.prompt), clean(exchange.reply)
     notes, refusal = [], ""
     prompt_fault, reply_fault = unreadable(prompt[-_LOOKED:]), unreadable(reply[:_LOOKED])
