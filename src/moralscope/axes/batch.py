@@ -24,7 +24,7 @@ from moralscope.core.records import NOT_ADVICE, Statistics, absent
 from moralscope.io.actions import wrong_text
 from moralscope.models.encoders import TextEncoder
 from moralscope.models.store import Progress
-from moralscope.stats.streams import Extremes, Moments
+from moralscope.stats.streams import Extremes, HistogramBins, Moments
 from moralscope.stats.summary import NO_SUMMARY, Summary
 
 UNREAD = "unread"
@@ -61,7 +61,8 @@ class CorpusScores(Statistics):
     scores: Summary = NO_SUMMARY
     lowest_score: float | None = absent()
     highest_score: float | None = absent()
-    histogram: Mapping[str, Sequence[float]] | None = None  # edges, and counts between them
+    histogram: HistogramBins | None = None
+    """edges, and counts between them"""
     quantiles: Mapping[str, float] = field(default_factory=dict)
     positive: int = 0  # rows whose whole interval lies above zero
     negative: int = 0

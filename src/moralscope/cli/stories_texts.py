@@ -62,8 +62,9 @@ def chain(source: ChainInput, options: ChainOptions, output: ReportOutput) -> No
     from moralscope.pages import read_record
     from moralscope.pages.chain import path_page
     from moralscope.pages.terminal import render
-    from moralscope.stories.chains import explain, load_recipe
     from moralscope.stories.chains import run as job
+    from moralscope.stories.chains.explain import explain
+    from moralscope.stories.chains.recipes import load_recipe
     from moralscope.stories.reading import load_stories
     from moralscope.stories.text_runs import read_beside, set_beside
 

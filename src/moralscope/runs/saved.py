@@ -14,8 +14,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import ActionScore, ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.io.files import read_run
-from moralscope.io.record_view import text
-from moralscope.io.run_records import check_record
+from moralscope.io.run_records import check_record, text
 from moralscope.rules.records import FOUNDATIONS, AuditedReply
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import worst_broken

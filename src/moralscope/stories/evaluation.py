@@ -178,7 +178,7 @@ def paired(first: Predictions, second: Predictions, *, seed: int = 0) -> PairedT
 
 
 @dataclass(frozen=True, slots=True)
-class ExpertAnswers:
+class Examination:
     """An expert on the samples of some stories: what reversed and swapped norms start from."""
 
     classifier: Classifier
@@ -189,10 +189,10 @@ class ExpertAnswers:
 
 def examine(
     classifier: Classifier, task: ClassificationTask, stories: Sequence[MoralStory]
-) -> ExpertAnswers:
+) -> Examination:
     """Ask an expert about every complete sample of the stories."""
     rows = list(samples(task, stories))
-    return ExpertAnswers(classifier, task, stories, predict(classifier, rows))
+    return Examination(classifier, task, stories, predict(classifier, rows))
 
 
 def confusion(*parts: Predictions) -> Confusion:

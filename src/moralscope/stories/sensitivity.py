@@ -16,7 +16,7 @@ from moralscope.core.records import Interval
 from moralscope.stories.evaluation import (
     THIRD,
     Confusion,
-    ExpertAnswers,
+    Examination,
     Predictions,
     confusion,
     mean_over_stories,
@@ -60,7 +60,7 @@ def reads_norm(task: ClassificationTask) -> bool:
 
 
 def reversed_norms(
-    answers: ExpertAnswers, reverse: Reverse, *, variant: int = 0, seed: int = 0
+    answers: Examination, reverse: Reverse, *, variant: int = 0, seed: int = 0
 ) -> ReversedNorms | None:
     """Measure with reversed norms and labels; None when `reverse` can turn none of the norms."""
     stories = [replace(s, norm=reverse(s.norm)) for s in answers.stories if s.norm]
@@ -78,7 +78,7 @@ def reversed_norms(
 
 
 def swapped_norms(
-    answers: ExpertAnswers, norms: Mapping[str, str], *, seed: int = 0
+    answers: Examination, norms: Mapping[str, str], *, seed: int = 0
 ) -> tuple[SwappedNorms, Confusion] | None:
     """Measure under norms of other stories (by story ID): they do not concern the action.
 
@@ -98,7 +98,7 @@ def swapped_norms(
     return SwappedNorms(len(changed), rejected, rejected_own), confusion(original, other)
 
 
-def reversed_wordings(answers: ExpertAnswers, seed: int) -> tuple[ReversedNorms, ...]:
+def reversed_wordings(answers: Examination, seed: int) -> tuple[ReversedNorms, ...]:
     """Measure with norms reversed in the first wordings; one in which none can be is left out."""
     wordings = (
         reversed_norms(answers, partial(reverse_norm, variant=at), variant=at, seed=seed)
@@ -170,7 +170,7 @@ def _words_of(sample: LabelledPair) -> list[str]:
 
 
 def _changed(
-    answers: ExpertAnswers, stories: Sequence[MoralStory]
+    answers: Examination, stories: Sequence[MoralStory]
 ) -> tuple[Predictions, list[LabelledPair]]:
     """Return the samples that changed stories still have, and their originals before them."""
     changed = {(s.id, s.target, s.label): s for s in samples(answers.task, stories)}

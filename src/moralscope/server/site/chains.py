@@ -14,7 +14,8 @@ from moralscope.models.language import generator_refs
 from moralscope.models.options import EXPERTS
 from moralscope.models.store import Store
 from moralscope.server.models import SCRIPTED, Models, NotHere, SharedGenerator, SingleFlightCache
-from moralscope.stories.chains import load_recipe, story_fields
+from moralscope.stories.chains.flow import story_fields
+from moralscope.stories.chains.recipes import load_recipe
 from moralscope.stories.chains.run import ChainModels, chain
 from moralscope.stories.options import ChainOptions
 from moralscope.stories.story import MoralStory

@@ -14,23 +14,18 @@ from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.journal import Journal, journal_path
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.language import generator_refs
-from moralscope.stories.chains import (
-    BLOCK,
-    ChainItem,
-    ChainPlan,
-    ChainRecipe,
+from moralscope.stories.chains.engine import BLOCK, ChainItem, items_of, run_chain
+from moralscope.stories.chains.explain import explain
+from moralscope.stories.chains.flow import ChainRecipe, by_target, story_fields, text_task
+from moralscope.stories.chains.recipes import load_recipe
+from moralscope.stories.chains.records import (
+    BlockNotes,
     ChainResult,
     ChainStatistics,
     SkippedStory,
-    by_target,
-    explain,
-    items_of,
-    load_recipe,
-    run_chain,
-    story_fields,
-    text_task,
+    StepCost,
 )
-from moralscope.stories.chains.records import BlockNotes, StepCost
+from moralscope.stories.chains.steps import ChainPlan
 from moralscope.stories.options import ChainOptions
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.splits import part_of

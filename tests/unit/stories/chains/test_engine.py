@@ -3,15 +3,10 @@
 import pytest
 
 from moralscope.core.records import Decoding
-from moralscope.stories.chains import (
-    ChainPlan,
-    items_of,
-    load_recipe,
-    parse_recipe,
-    run_chain,
-    seed_of,
-)
+from moralscope.stories.chains.engine import items_of, run_chain
+from moralscope.stories.chains.recipes import load_recipe, parse_recipe
 from moralscope.stories.chains.records import ScoredText
+from moralscope.stories.chains.steps import ChainPlan, seed_of
 from moralscope.stories.tasks import generation_task, path_row
 
 from .scripted_chain import Panel, Writer, a_story, stories

@@ -4,14 +4,9 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import Decoding, to_plain
-from moralscope.stories.chains import (
-    by_target,
-    explain,
-    load_recipe,
-    parse_recipe,
-    recipe_names,
-    story_fields,
-)
+from moralscope.stories.chains.explain import explain
+from moralscope.stories.chains.flow import by_target, story_fields
+from moralscope.stories.chains.recipes import load_recipe, parse_recipe, recipe_names
 
 PUBLISHED = {
     "action-ranking": ["action|context", "action+context"],
