@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.records import Annotation
-from moralscope.server.guard import Guard, GuardOptions, ModelReply
+from moralscope.server.guard import Guard, GuardedReply, GuardOptions
 from moralscope.server.service import Service
 from moralscope.stats.intervals import wilson
 
@@ -106,7 +106,9 @@ def guarded(
 ) -> Row:
     """Put every reply through the guard, hidden."""
     chance = random.Random(seed)
-    asked = [(row.exchange.prompt, [ModelReply(hide(row.exchange.reply, chance))]) for row in rows]
+    asked = [
+        (row.exchange.prompt, [GuardedReply(hide(row.exchange.reply, chance))]) for row in rows
+    ]
     began = time.perf_counter()
     with ThreadPoolExecutor(CLIENTS) as pool:  # as clients ask: the models compute them together
         found = [each for (each,) in pool.map(lambda one: guard(*one), asked)]

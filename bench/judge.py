@@ -10,7 +10,7 @@ import statistics
 import sys
 import time
 
-from moralscope.axes.build import build_axis
+from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.options import ScoreOptions
 from moralscope.axes.score import score
 from moralscope.models.encoders import load_encoder
@@ -31,7 +31,7 @@ def main() -> None:
     texts = actions(int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
     encoder = load_encoder(name, cached=False)
     options = ScoreOptions(axis="judge", experts=name)
-    axis = build_axis(options)
+    axis = build_axis(options, LocalModels(cached=False))
     work = {
         "encode": lambda: encoder.encode(texts),
         "judge": lambda: score(texts, options, built=axis),

@@ -90,8 +90,8 @@ def test_a_fork_fails_as_its_command_does(place, starter):
 
 def test_the_readme_opens_with_the_two_commands():
     text = (ROOT / "README.md").read_text("utf-8")
-    assert "pip install -c constraints.txt . && moralscope demo\n" in text
-    assert 'pip install -c constraints.txt ".[test]" && pytest\n' in text
+    assert 'pip install -c constraints.txt ".[all]" && moralscope demo\n' in text
+    assert 'pip install -c constraints.txt ".[all,test]" && pytest\n' in text
 
 
 def test_links_lead_somewhere():

@@ -11,7 +11,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from moralscope.server.models import SharedEncoder
 
-from ..unit.server.site_pages import whole_app
+from ..site_pages import whole_app
 
 ACTIONS = ["help people", "kill time", "kill people", "lie to a friend", "read a book"]
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"

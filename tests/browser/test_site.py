@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from moralscope.server.api import AccessToken
 
-from ..unit.server.site_pages import PAGES
+from ..site_pages import PAGES
 from .site import (
     ACTIONS,
     assert_accessible,

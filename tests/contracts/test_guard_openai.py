@@ -14,8 +14,8 @@ import pytest
 from moralscope.models.language.conversion import resolve_base
 from moralscope.models.store import Store
 
+from ..api_site import process
 from ..conftest import ensure
-from ..unit.server.api_site import process
 
 openai = pytest.importorskip("openai")
 pytestmark = pytest.mark.slow

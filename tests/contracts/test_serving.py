@@ -6,7 +6,7 @@ import pytest
 
 from moralscope.cli import main
 
-from ..unit.server.api_site import ACTIONS, EXCHANGES, site
+from ..api_site import ACTIONS, EXCHANGES, site
 
 REPLY = EXCHANGES[0]
 SCRIPTED = ["--encoder", "scripted"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from ..unit.server.api_site import SOURCE, process
+from ..api_site import SOURCE, process
 from .bounded_server import LIMITS, TOKEN
 
 ROOT = Path(__file__).parents[2]

@@ -336,7 +336,7 @@ def test_a_plan_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
     def full(*arguments):
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(batch_run.Plan, "keep", full)
+    monkeypatch.setattr(batch_run.RunPlan, "keep", full)
     with pytest.raises(MoralscopeError, match=r"\(database or disk is full\); free some space"):
         run_here(path, tmp_path / "out", spec_of("Moody"))
 

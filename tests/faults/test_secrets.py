@@ -28,8 +28,8 @@ from moralscope.server.options import GuardOptions
 from moralscope.server.security import HEADER, AccessToken, read_token
 from moralscope.server.service import Service
 
+from ..api_site import AUDIT, SCORE, site
 from ..contracts.generator_makers import answer_to, served
-from ..unit.server.api_site import AUDIT, SCORE, site
 
 KEY = "sk-proj-Zx81hQmVw39LtuYk7Re2"
 TOKEN = "tok-9fK2mQ7xVb4Lw8Rz1Ny6Hd3"

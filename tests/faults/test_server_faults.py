@@ -12,7 +12,7 @@ import pytest
 
 from moralscope.server import service as serving
 
-from ..unit.server.api_site import ACTIONS, AUDIT, SCORE, SOURCE, process, site
+from ..api_site import ACTIONS, AUDIT, SCORE, SOURCE, process, site
 
 PATHS = ["/v1/score", "/v1/compare", "/v1/rank", "/v1/audit", "/v1/rules/lint"]
 HOSTILE = [

@@ -24,7 +24,7 @@ from moralscope.server.options import GuardOptions
 from moralscope.server.running import ServerAddress
 from moralscope.server.service import Service
 
-from ..unit.server.api_site import scripted_catalogue
+from ..api_site import scripted_catalogue
 
 pytestmark = pytest.mark.slow
 CHECKS = (

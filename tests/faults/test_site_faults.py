@@ -6,8 +6,8 @@ import pytest
 
 from moralscope.server.service import Service
 
-from ..unit.server.api_site import SCORE
-from ..unit.server.site_pages import whole_site
+from ..api_site import SCORE
+from ..site_pages import whole_site
 
 JSON = {"Content-Type": "application/json"}
 ROUTES = ("/api/site/runs", "/api/site/jobs", "/api/site/compare")

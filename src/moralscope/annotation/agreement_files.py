@@ -123,9 +123,11 @@ def _good_rows(
     """Yield the rows of a table, then refuse it where some were bad."""
     table = Table(path, columns=_called(path, required, columns), layout=Layout(others=True))
     for line, cells in table.good_rows(required):
-        wrong = _wrong(cells, required)
-        if wrong:
-            table.note(line, wrong)
+        missing = [name for name in required if not _is_name(cells.get(name))]
+        if missing:
+            table.note(line, f"has no {missing[0]}")
+        elif "answer" in cells and not isinstance(cells["answer"], Mapping):
+            table.note(line, "has no object under 'answer'")
         elif not table.problems:
             yield cells
     table.check()
@@ -154,16 +156,6 @@ def _called(
     return {name: name for name in required} | names
 
 
-def _wrong(cells: Cells, required: Sequence[str]) -> str | None:
-    for name in required:
-        value = cells.get(name)
-        if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-            return f"has no {name}"
-    if "answer" in cells and not isinstance(cells["answer"], Mapping):
-        return "has no object under 'answer'"
-    return None
-
-
 def _fields(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield fields and values of a row of any shape."""
     if isinstance(row.get("answer"), Mapping):
@@ -179,6 +171,10 @@ def _fields(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _text(texts: Mapping[str, Any]) -> str:
     whole = " → ".join(str(value) for value in texts.values() if value)
     return whole if len(whole) <= _MAX_TEXT else f"{whole[:_MAX_TEXT]}…"
+
+
+def _is_name(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, str | int) and bool(str(value).strip())
 
 
 def _name(value: Any) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from moralscope.annotation.forms import shipped_data
 from moralscope.annotation.grammar import grammar_hint, rule_hint
-from moralscope.annotation.questions import Field, Texts
+from moralscope.annotation.questions import Texts
 from moralscope.annotation.records import Answer, FieldFinding, TaskForm
 from moralscope.core.errors import InputError
 
@@ -56,11 +56,17 @@ def find(form: TaskForm, texts: Texts, answer: Answer) -> tuple[FieldFinding, ..
     """Return what is to be said about an answer, in the order of the form."""
     findings: list[FieldFinding] = []
     for field in form.fields:
-        value = answer.get(field.name)
-        wrong = _misfit(field.with_choices(texts), value)
-        if wrong:
-            findings.append(FieldFinding(field.name, *wrong))
-        elif isinstance(value, str) and value.strip():
+        value, kind = answer.get(field.name), field.kind
+        if kind.is_missing(value):
+            if field.required:
+                findings.append(FieldFinding(field.name, "required", kind.request))
+        elif not kind.fits(field.with_choices(texts), value):
+            problem = "This answer does not fit the question."
+            findings.append(FieldFinding(field.name, "value", problem))
+        elif isinstance(value, str) and len(value) > field.longest:
+            problem = f"Please shorten this to {field.longest:,} characters."
+            findings.append(FieldFinding(field.name, "length", problem))
+        elif isinstance(value, str):
             for name, argument in field.checks.items():
                 blocks, rule = CHECKS[name]
                 message = rule(_Text(argument, value, answer, texts))
@@ -72,17 +78,6 @@ def find(form: TaskForm, texts: Texts, answer: Answer) -> tuple[FieldFinding, ..
 def words(text: str) -> list[str]:
     """Return the words of a text in small letters."""
     return [word.lower().replace("’", "'") for word in _WORD.findall(text)]  # noqa: RUF001
-
-
-def _misfit(field: Field, value: Any) -> tuple[str, str] | None:
-    """Return the check and the message where a value does not fit its field."""
-    if field.kind.is_missing(value):
-        return ("required", field.kind.request) if field.required else None
-    if not field.kind.fits(field, value):
-        return "value", "This answer does not fit the question."
-    if isinstance(value, str) and len(value) > field.longest:
-        return "length", f"Please shorten this to {field.longest:,} characters."
-    return None
 
 
 def _unique_words(written: _Text) -> str | None:

@@ -10,7 +10,6 @@ from typing import Any
 from moralscope.annotation.forms import load_form, one_of
 from moralscope.annotation.options import DECISIONS, AdjudicateOptions, DecideOptions
 from moralscope.annotation.projects import open_project
-from moralscope.annotation.records import DisputedItem
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord, Statistics, absent
@@ -115,7 +114,21 @@ def adjudicate(
         if item not in disputed:
             near = did_you_mean(item, disputed) if disputed else "there is none that is disputed"
             raise InputError(f"annotators do not differ on an item '{item[:60]}'", near)
-        answer = _answer(disputed[item], chosen)
+        answers = disputed[item].answers
+        if not chosen.like and not chosen.values:
+            remedy = "give --take PERSON, or --set FIELD=VALUE"
+            raise InputError("there is no final answer", remedy)
+        if chosen.like and chosen.like not in answers:
+            near = did_you_mean(chosen.like, answers)
+            raise InputError(f"'{chosen.like[:40]}' did not answer the item", near)
+        answer = dict(answers[chosen.like]) if chosen.like else disputed[item].agreed
+        fields = {field.name: field for field in load_form(disputed[item].item.form).fields}
+        for text in chosen.values:
+            name, sign, value = (part.strip() for part in text.partition("="))
+            if not sign or name not in fields:
+                remedy = "write it like severity=4" if not sign else did_you_mean(name, fields)
+                raise InputError(f"--set has '{text[:60]}'", remedy)
+            answer[name] = fields[name].kind.parse(fields[name], value, disputed[item].item.texts)
         final = service.adjudicate(service.owner, item, answer, chosen.comment)
     return RunRecord(
         "annotate adjudicate",
@@ -125,20 +138,3 @@ def adjudicate(
         results=[final],
         statistics=AdjudicateStatistics(),
     )
-
-
-def _answer(disputed: DisputedItem, chosen: AdjudicateOptions) -> dict[str, Any]:
-    if not chosen.like and not chosen.values:
-        raise InputError("there is no final answer", "give --take PERSON, or --set FIELD=VALUE")
-    if chosen.like and chosen.like not in disputed.answers:
-        near = did_you_mean(chosen.like, disputed.answers)
-        raise InputError(f"'{chosen.like[:40]}' did not answer the item", near)
-    answer = dict(disputed.answers[chosen.like]) if chosen.like else disputed.agreed
-    fields = {field.name: field for field in load_form(disputed.item.form).fields}
-    for text in chosen.values:
-        name, sign, value = (part.strip() for part in text.partition("="))
-        if not sign or name not in fields:
-            remedy = "write it like severity=4" if not sign else did_you_mean(name, fields)
-            raise InputError(f"--set has '{text[:60]}'", remedy)
-        answer[name] = fields[name].kind.parse(fields[name], value, disputed.item.texts)
-    return answer

@@ -90,27 +90,9 @@ def field_agreement(
 
 
 def item_spreads(ratings: FieldRatings) -> list[ItemSpread]:
-    """Return the answers to each item in the items' order."""
+    """Return the answers to each item in the items' order; of one answer the distance is nan."""
     table = ratings.table
     sizes = np.bincount(table.unit, minlength=table.units)
-    apart = _apart(ratings, sizes)
-    return [
-        ItemSpread(item, ratings.field, int(size), float(far), counts)
-        for item, size, far, counts in zip(
-            ratings.items, sizes, apart, ratings.counts(), strict=True
-        )
-    ]
-
-
-def most_split(spreads: Sequence[ItemSpread], shown: int = 20) -> list[ItemSpread]:
-    """Return the items whose answers lie farthest apart; what all answer alike is left out."""
-    apart = [row for row in spreads if row.disagreement > 0]
-    return sorted(apart, key=lambda row: (-row.disagreement, -row.answers, row.item))[:shown]
-
-
-def _apart(ratings: FieldRatings, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
-    """Return the mean distance of two answers of each item; not a number for fewer."""
-    table = ratings.table
     pairs = sizes * (sizes - 1) / 2
     if ratings.level == "nominal":
         cells = table.unit * max(1, len(table.values)) + table.code
@@ -131,7 +113,17 @@ def _apart(ratings: FieldRatings, sizes: np.ndarray[tuple[int], np.dtype[np.int6
         total = np.bincount(owner, factors * values[order], minlength=table.units)
     means: Floats = np.full(len(sizes), np.nan)
     np.divide(total, pairs * width, out=means, where=pairs > 0)
-    return means
+    rows = zip(ratings.items, sizes, means, ratings.counts(), strict=True)
+    return [
+        ItemSpread(item, ratings.field, int(size), float(mean), counts)
+        for item, size, mean, counts in rows
+    ]
+
+
+def most_split(spreads: Sequence[ItemSpread], shown: int = 20) -> list[ItemSpread]:
+    """Return the items whose answers lie farthest apart; what all answer alike is left out."""
+    apart = [row for row in spreads if row.disagreement > 0]
+    return sorted(apart, key=lambda row: (-row.disagreement, -row.answers, row.item))[:shown]
 
 
 _SIGNIFICANT = 0.05

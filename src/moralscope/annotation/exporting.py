@@ -14,27 +14,28 @@ from typing import Any
 
 from moralscope.annotation.forms import load_form
 from moralscope.annotation.groups import NOT_SAID, large_groups
-from moralscope.annotation.records import AnswerRow, AuditLine, FinalAnswer, PersonFacts, Project
+from moralscope.annotation.options import SHAPES
+from moralscope.annotation.records import (
+    Answer,
+    AnswerRow,
+    AuditLine,
+    FinalAnswer,
+    PersonFacts,
+    Project,
+)
 from moralscope.core.errors import InputError
 from moralscope.io.files import csv_bytes, escape_cell
 
 ROW_SCHEMA = "moralscope.annotations/1"
 PEOPLE_SCHEMA = "moralscope.annotators/1"
 AUDIT_SCHEMA = "moralscope.annotation-log/1"
-SUFFIXES = {
-    **dict.fromkeys(("jsonl", "stories", "people", "audit"), ".jsonl"),
-    **dict.fromkeys(("csv", "mic", "human"), ".csv"),
-    "parquet": ".parquet",
-}
-# Which task a shape is made of; the others are made of any.
-TASK_OF = {"mic": "rule-of-thumb", "stories": "story-writing", "human": "action-yes-no"}
 _ALIGNMENTS = {"disagree": 0, "neither": 1, "agree": 2}  # MIC's codes
 
 
 def check_shape(project: Project, shape: str) -> None:
     """Refuse a shape that this project's task does not have."""
-    task = TASK_OF.get(shape, project.task)
-    if task != project.task:
+    task = SHAPES[shape].task
+    if task and task != project.task:
         raise InputError(
             f"the shape '{shape}' is of the task '{task}', this project's is '{project.task}'",
             "choose jsonl, csv or parquet",
@@ -115,16 +116,22 @@ def flat_rows(
     """
     texts = dict.fromkeys(name for row in rows for name in row.texts)
     forms = dict.fromkeys(row.form for row in rows)
-    fields = dict.fromkeys(field.name for form in forms for field in load_form(form).fields)
+    fields = {field.name: field for form in forms for field in load_form(form).fields}
+
+    def answer_cells(answer: Answer, prefix: str = "") -> dict[str, Any]:
+        return {
+            prefix + name: None if answer.get(name) is None else field.kind.cell(answer[name])
+            for name, field in fields.items()
+        }
+
     table = []
     for row in rows:
         cells = _head(row)
         cells |= {f"text_{name}": row.texts.get(name) for name in texts}
-        cells |= {name: _cell(row.answer.get(name)) for name in fields}
+        cells |= answer_cells(row.answer)
         if finals:
             final = finals.get(row.item)
-            answer = final.answer if final else {}
-            cells |= {f"final_{name}": _cell(answer.get(name)) for name in fields}
+            cells |= answer_cells(final.answer if final else {}, "final_")
             decided = _decided(final) if final else dict.fromkeys(("comment", "by", "at"))
             cells |= {f"final_{name}": value for name, value in decided.items()}
         table.append(cells)
@@ -197,12 +204,6 @@ def _head(row: AnswerRow) -> dict[str, Any]:
 
 def _utc(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return int(value)
-    return "|".join(value) if isinstance(value, list) else value
 
 
 def _json_line(row: Mapping[str, Any]) -> bytes:

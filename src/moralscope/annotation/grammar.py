@@ -2,66 +2,17 @@
 
 Ziems et al. 2022 (appendix E.2) asked LanguageTool, a service on the network, and refused what it
 faulted. These rules need no network and no model: each looks for one slip that has hardly any other
-reading, so what is said is nearly always right, and most slips are not seen.
+reading, so what is said is nearly always right, and most slips are not seen. Words and patterns are
+in `data/grammar.yaml`.
 """
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from moralscope.annotation.forms import shipped_data
 
 _MOST = 3  # that are named
-_TWICE_IS_FINE = (
-    "that", "had", "very", "really", "so", "no", "ha", "bye", "far", "long", "do", "knock"
-)  # fmt: skip
-_SOUNDS_LIKE_YOU = (
-    "unanim", "unicorn", "unif", "unil", "union", "uniq", "unis", "unit", "univ", "ubiq", "usab",
-    "use", "using", "usu", "utens", "utili", "utop", "uran", "eu", "ewe", "one-", "once"
-)  # fmt: skip
-_SILENT_H = ("hour", "honest", "honor", "honour", "heir")
-_EITHER_WAY = ("herb", "historic", "hotel", "horrific")
-_AFTER_AND = (
-    "that", "no", "not", "then", "the", "to", "they", "we", "he", "she", "my", "you"
-)  # fmt: skip
-_SHORT_FORMS = (
-    "etc", "vs", "mr", "mrs", "ms", "dr", "st", "jr", "sr", "no", "approx", "e.g", "i.e"
-)  # fmt: skip
-_CLAUSE = (  # what comes before the subject of a clause; elsewhere "it" and "you" may be objects
-    r"(?:^|[.!?;,]\s+|\b(?:and|but|because|that|if|when|while|since|so|then|unless|although)\s+)"
-)
-_CLAUSE_OF_ONE = _CLAUSE.replace("and|", "")  # "his sister and he are well"
-_NOT_TOGETHER = r"(?<!\band )(?<!\bor )(?<!\bnor )(?<!\bthan )"
-_ONE = {"are": "is", "have": "has", "don't": "doesn't", "aren't": "isn't", "haven't": "hasn't"}
-_MANY = {"is": "are", "was": "were", "has": "have", "doesn't": "don't", "isn't": "aren't",
-         "wasn't": "weren't", "hasn't": "haven't"}  # fmt: skip
-_VERBS = (  # what stands before, the subject, its wrong verbs with the right ones
-    (_CLAUSE, "it", _ONE),
-    (_CLAUSE, "you", _MANY),
-    (_CLAUSE_OF_ONE, "he|she", _ONE),
-    (_NOT_TOGETHER, "they|we", _MANY),
-    (_CLAUSE_OF_ONE, "I", {"is": "am", "has": "have", "doesn't": "don't", "are": "am"}),
-)
-_AGREEMENT = [
-    (re.compile(rf"{before}(?<!\w)({subject})\s+({'|'.join(verbs)})(?![\w'])", re.I), verbs)
-    for before, subject, verbs in _VERBS
-]
-_MIXED = [  # words that are taken for others, where the next word settles it
-    (re.compile(pattern, re.IGNORECASE), better)
-    for pattern, better in (
-        (r"\b(should|could|would|must|might)(n't)? of\b(?! course)", r"\1\2 have"),
-        (r"\b(better|worse|rather|more|less) then(?= (?:a|an|the|to|your|any|no|\w+ing)\b)",
-         r"\1 than"),
-        (r"\b(i)ts(?= (?:a|an|not|ok|okay|never|always)\b)", r"\1t's"),
-        (r"\b(i)ts(?= (?:wrong|good|bad|rude|kind|nice|fine|important|unfair|fair) to\b)",
-         r"\1t's"),
-        (r"\b(y)our(?= (?:not|supposed|allowed|expected)\b)", r"\1ou're"),
-        (r"(?<![\w.'-])(?-i:i)(?=$|\s|'(?:m|ve|d|ll)\b)", "I"),
-    )
-]  # fmt: skip
-_MARKS = (  # spaces around marks
-    (re.compile(r"(\w+)\s+([,.;!?])(?=\s|$)"), r"\1\2"),
-    (re.compile(r"([A-Za-z]{2,})([,;])([A-Za-z]{2,})"), r"\1\2 \3"),
-)
 _CONTEXT = re.compile(
     r"\b(?:I|me|my|mine|(?:the|this) (?:chatbot|bot|ai|reply|answer|prompt|question|speaker))\b",
     re.IGNORECASE,
@@ -89,10 +40,15 @@ capital; and 1 more."
 
 def _slips(text: str) -> Iterator[tuple[str, str]]:
     """Yield what is wrong and what was meant."""
-    for pattern, verbs in _AGREEMENT:
-        for match in pattern.finditer(text):
+    data, words = shipped_data("grammar.yaml"), _words()
+    for rule in data["verbs"]:
+        verbs = "|".join(rule["wrong"])
+        pattern = (
+            rf"{data['before'][rule['before']]}(?<!\w)({rule['subject']})\s+({verbs})(?![\w'])"
+        )
+        for match in re.finditer(pattern, text, re.IGNORECASE):
             subject, verb = match.groups()
-            yield f"{subject} {verb}", f"{subject} {verbs[verb.lower()]}"
+            yield f"{subject} {verb}", f"{subject} {rule['wrong'][verb.lower()]}"
     for match in re.finditer(r"(?<![\w'-])(a|an|A|An)\s+([A-Za-z][A-Za-z'-]*)(?!\.\w)", text):
         article, word = match.groups()
         small = word.lower()
@@ -101,29 +57,35 @@ def _slips(text: str) -> Iterator[tuple[str, str]]:
             continue  # letters and abbreviations are read out in their own way
         if article[0] == "A" and not starts:
             continue  # "plan A is"
-        if small.startswith(_EITHER_WAY) or small == "us":
+        if small.startswith(words["either_way"]) or small == "us":
             continue
-        vowel = small[0] in "aeiou" or small.startswith(_SILENT_H)  # as spoken
-        if small.startswith(_SOUNDS_LIKE_YOU) or small in ("one", "oneself"):
+        vowel = small[0] in "aeiou" or small.startswith(words["silent_h"])  # as spoken
+        if small.startswith(words["sounds_like_you"]) or small in ("one", "oneself"):
             vowel = False
         if vowel != (len(article) == 2):
-            better = article[0] + ("n" if vowel else "nd" if small in _AFTER_AND else "")
+            better = article[0] + ("n" if vowel else "nd" if small in words["after_and"] else "")
             yield match.group(), f"{better} {word}"
     for match in re.finditer(r"(?<![\w'-])([A-Za-z]+)\s+(\1)(?![\w'-])", text, re.IGNORECASE):
         first, second = match.groups()  # "Will will" is no slip, "The the" is
         same = first == second or first in ("The", "It", "You", "A", "An", "And", "If", "They")
-        if same and first.lower() not in _TWICE_IS_FINE:
+        if same and first.lower() not in words["twice_is_fine"]:
             yield match.group(), first
-    for pattern, meant in (*_MIXED, *_MARKS):
-        for match in pattern.finditer(text):
-            yield match.group(), match.expand(meant)
+    for rule in data["mixed"]:
+        for match in re.finditer(rule["wrong"], text, re.IGNORECASE):
+            yield match.group(), match.expand(rule["right"])
+
+
+@cache
+def _words() -> dict[str, tuple[str, ...]]:
+    lists = shipped_data("grammar.yaml")["words"]
+    return {name: tuple(words.split()) for name, words in lists.items()}
 
 
 def _ends(text: str) -> Iterator[str]:
     """Look at where sentences begin and the text ends."""
     for match in re.finditer(r"(?:^|(\S+)(?<!\.\.)([.!?])\s+)[\"'“(]?([a-z][\w'-]*)", text):
         before, word = (match.group(1) or "").lower().lstrip("(\"'"), match.group(3)
-        is_short = before in _SHORT_FORMS or "." in before or len(before) == 1
+        is_short = before in _words()["short_forms"] or "." in before or len(before) == 1
         if not is_short and word == word.lower():  # not after "etc.", "U.S."; not "iPhone"
             yield "start with a capital"
     if text and not re.search(r"[.!?…][\"'”)\]]*$", text):

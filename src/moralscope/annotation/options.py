@@ -6,7 +6,28 @@ from typing import Annotated
 
 from moralscope.core.options import Option, Options, Seed
 
-SHAPES = ("jsonl", "csv", "parquet", "mic", "stories", "human", "people", "audit")
+
+@dataclass(frozen=True, slots=True)
+class ExportShape:
+    """A form in which a project's answers, people or log are exported."""
+
+    suffix: str
+    about: str
+    """What the lead's page says of it."""
+    task: str = ""
+    """The only task that it is made of; empty: any."""
+
+
+SHAPES = {
+    "jsonl": ExportShape(".jsonl", "JSON lines: everything, one answer a line"),
+    "csv": ExportShape(".csv", "CSV: one answer a row"),
+    "parquet": ExportShape(".parquet", "Parquet: one answer a row"),
+    "mic": ExportShape(".csv", "MIC.csv: what integrity training reads", "rule-of-thumb"),
+    "stories": ExportShape(".jsonl", "Stories: what stories reads", "story-writing"),
+    "human": ExportShape(".csv", "Yes rates: what score --human reads", "action-yes-no"),
+    "people": ExportShape(".jsonl", "People: leaning and foundation weights"),
+    "audit": ExportShape(".jsonl", "Audit log: who did what to whom, and when"),
+}
 STAGES = ("main", "staging", "all")
 DECISIONS = ("reject", "block", "lift", "decline")
 Columns = Annotated[
@@ -48,7 +69,7 @@ class AnnotationExportOptions(Options):
         Option(
             "jsonl, csv, parquet; mic (MIC.csv), stories, human (score --human), people (who "
             "they are, apart from answers), audit (who did what).",
-            choices=SHAPES,
+            choices=tuple(SHAPES),
             group="Output",
         ),
     ] = "jsonl"

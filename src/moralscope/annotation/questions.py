@@ -1,9 +1,9 @@
 """The types of questions that a form may ask: one class each.
 
 A type says which values answer it, at which level of measurement they are compared, how people
-read a value and how one is typed on a command line. A new type is a class here and a macro of its
-name in `server/page/templates/fields.html`, which draws it; `reads` tells the page's script what
-the value is made of (`static/form.js`).
+read a value, how a table holds it and how it is typed on a command line. A new type is a class here
+and a macro of its name in `server/page/templates/fields.html`, which draws it; `reads` tells the
+page's script (`static/form.js`) what the value is made of.
 """
 
 from collections.abc import Mapping
@@ -108,6 +108,10 @@ class QuestionType:
         """Return a value as people read it."""
         return self.name(field, str(value))
 
+    def cell(self, value: Any) -> Any:
+        """Return a value as a cell of an exported table."""
+        return value
+
 
 class One(QuestionType):
     """One of the choices: a str."""
@@ -132,6 +136,10 @@ class Many(QuestionType):
     def say(self, field: Field, value: Any) -> str:
         """List what was chosen."""
         return ", ".join(self.name(field, str(one)) for one in value) or "none of these"
+
+    def cell(self, value: Any) -> Any:
+        """Join what was chosen."""
+        return "|".join(value)
 
 
 class RatingScale(QuestionType):
@@ -174,6 +182,10 @@ class YesNo(QuestionType):
     def say(self, field: Field, value: Any) -> str:
         """Return yes or no."""
         return "yes" if value else "no"
+
+    def cell(self, value: Any) -> Any:
+        """Return 1 for yes and 0 for no."""
+        return int(value)
 
 
 class Confirm(YesNo):

@@ -12,14 +12,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from moralscope.annotation.checks import find
-from moralscope.annotation.exporting import (
-    SUFFIXES,
-    audit_bytes,
-    check_shape,
-    export_bytes,
-    people_bytes,
-)
+from moralscope.annotation.exporting import audit_bytes, check_shape, export_bytes, people_bytes
 from moralscope.annotation.forms import one_of
+from moralscope.annotation.options import SHAPES
 from moralscope.annotation.records import AnnotationItem, ItemLine, Person
 from moralscope.annotation.service_decisions import DecisionService
 from moralscope.annotation.service_people import PeopleService
@@ -34,28 +29,7 @@ _NAMED = 3
 
 
 class AnnotationService(PeopleService, WorkService, DecisionService):
-    """All operations of a project; thread-safe, one object a server.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from moralscope.annotation.options import Policies
-    >>> from moralscope.annotation.records import Project
-    >>> from moralscope.annotation.storage import Storage
-    >>> policies = Policies(qualification=False, staging_items=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     project = Project("ok", "action-yes-no", policies)
-    ...     service = AnnotationService(project, Storage(Path(folder)))
-    ...     _ = service.add_items(service.owner, [AnnotationItem("1", {"action": "wave"})])
-    ...     person = service.join(service.invite(service.owner, "Jo").token).person
-    ...     person = service.consent(person, True)
-    ...     work = service.next_item(person)
-    ...     receipt = service.submit(person, work.assignment, "my-first-one", {"ok": True})
-    ...     row, = service.answers(service.owner)
-    ...     service.close()
-    >>> receipt.saved, row.item, row.answer
-    (True, '1', {'ok': True})
-    """
+    """All operations of a project; thread-safe, one object a server."""
 
     def warm(self) -> None:
         """Load what the first answers would wait for; a server calls it before it announces."""
@@ -142,7 +116,7 @@ class AnnotationService(PeopleService, WorkService, DecisionService):
         The suffix may be left out. An export of the same name is replaced, whole.
         """
         self._lead(lead)
-        one_of(shape, SUFFIXES, "shape")
+        one_of(shape, SHAPES, "shape")
         check_shape(self.project, shape)
         path = self.export_path(name, shape)
         if shape == "people":
@@ -172,7 +146,7 @@ class AnnotationService(PeopleService, WorkService, DecisionService):
 
     def export_path(self, name: str, shape: str) -> Path:
         """Return where an export of this name goes; a name with a path in it is refused."""
-        suffix = SUFFIXES[shape]
+        suffix = SHAPES[shape].suffix
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InputError(
                 "the export's name is no plain file name", "letters, digits, - and _, at most 64"

@@ -137,7 +137,7 @@ class ServiceBase:
         )
 
     def _change(self, connection: sa.Connection, person: str, **values: Any) -> Person:
-        connection.execute(sa.update(PEOPLE).where(PEOPLE.c.id == person).values(**values))
+        change_row(connection, PEOPLE, person, **values)
         return self._record(connection, self._person(connection, person))
 
     def _log(
@@ -188,6 +188,11 @@ class ServiceBase:
             raise NotAllowed("a lead has blocked you", "read why on the page Work; you may appeal")
         if person["stage"] not in ("staging", "review", "main"):
             raise NotAllowed(f"you are at '{person['stage']}'", "finish that step first")
+
+
+def change_row(connection: sa.Connection, table: sa.Table, row_id: str, **values: Any) -> None:
+    """Change the row of this id."""
+    connection.execute(sa.update(table).where(table.c.id == row_id).values(**values))
 
 
 def item_of(row: Row) -> AnnotationItem:

@@ -34,6 +34,7 @@ from moralscope.annotation.records import (
 )
 from moralscope.annotation.service_base import (
     Row,
+    change_row,
     decision_of,
     own_id,
     random_id,
@@ -239,8 +240,7 @@ class DecisionService(LeadService):
         return row
 
     def _settle(self, connection: sa.Connection, decision: str, **values: object) -> Decision:
-        change = sa.update(DECISIONS).where(DECISIONS.c.id == decision)
-        connection.execute(change.values(**values))
+        change_row(connection, DECISIONS, decision, **values)
         return decision_of(self._decision(connection, decision))
 
     def _lift(self, connection: sa.Connection, row: Row) -> None:
@@ -260,7 +260,7 @@ class DecisionService(LeadService):
             DECISIONS.c.outcome != LIFTED,
         )
         if connection.execute(block.limit(1)).first():  # all her answers are left out
-            self._mark(connection, answer["id"], "left_out")
+            change_row(connection, ASSIGNMENTS, answer["id"], status="left_out")
         else:
             self._count_again(connection, answer)
 
@@ -286,20 +286,16 @@ class DecisionService(LeadService):
             query = query.where(ASSIGNMENTS.c.stage == "main")
         return list(connection.execute(query.order_by(ASSIGNMENTS.c.item)).mappings())
 
-    def _mark(self, connection: sa.Connection, assignment: str, status: str) -> None:
-        change = sa.update(ASSIGNMENTS).where(ASSIGNMENTS.c.id == assignment)
-        connection.execute(change.values(status=status))
-
     def _set_aside(self, connection: sa.Connection, row: Row, status: str) -> None:
         """Let an assignment count no more: another may do its item, nobody checks its story."""
-        self._mark(connection, row["id"], status)
+        change_row(connection, ASSIGNMENTS, row["id"], status=status)
         item = sa.update(ITEMS).where(ITEMS.c.position == row["item"])
         connection.execute(item.values(held=ITEMS.c.held - 1))
         self._validators(connection, row, 0)
 
     def _count_again(self, connection: sa.Connection, row: Row) -> None:
         """Let an answer count again, also where somebody else has done the item meanwhile."""
-        self._mark(connection, row["id"], "submitted")
+        change_row(connection, ASSIGNMENTS, row["id"], status="submitted")
         held = ITEMS.c.held + 1
         room = sa.case((ITEMS.c.quota < held, held), else_=ITEMS.c.quota)
         item = sa.update(ITEMS).where(ITEMS.c.position == row["item"])

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from moralscope.annotation.checks import plain_text
 from moralscope.annotation.forms import mean_weights, one_of
+from moralscope.annotation.options import STAGES
 from moralscope.annotation.records import (
     BLOCK,
     LEAD,
@@ -55,7 +56,6 @@ from moralscope.annotation.storage import (
 from moralscope.core.errors import InputError
 
 VERDICTS = ("good", "mend")
-ANSWER_STAGES = ("main", "staging", "all")
 _LONGEST_FEEDBACK = 4000
 _MOST_LINES = 10_000
 _LAST = (
@@ -76,7 +76,6 @@ _ANSWER_COLUMNS = (
     *ITEM_COLUMNS,
     REVISIONS.c.number.label("revision"),
     REVISIONS.c.answer,
-    REVISIONS.c.id.label("revision_id"),
 )
 _REVIEWED = (
     sa.select(REVIEWS.c.number)
@@ -263,7 +262,7 @@ class LeadService(ServiceBase):
     def answers(self, lead: Person, stage: str = "main") -> tuple[AnswerRow, ...]:
         """Return everybody's latest answers, by item and time; one row a person and item."""
         self._lead(lead)
-        one_of(stage, ANSWER_STAGES, "stage")
+        one_of(stage, STAGES, "stage")
         columns = (
             ITEMS.c.id.label("item"),
             *(ITEMS.c.form, ITEMS.c.texts, ITEMS.c.author),

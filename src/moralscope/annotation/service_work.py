@@ -26,6 +26,7 @@ from moralscope.annotation.service_base import (
     ITEM_COLUMNS,
     Row,
     ServiceBase,
+    change_row,
     form_of,
     item_of,
     own_id,
@@ -75,8 +76,7 @@ class WorkService(ServiceBase):
                 raise Conflict("this was submitted or skipped", "take the next item")
             if self._person(connection, person.id)["stage"] == "blocked":
                 raise NotAllowed("a lead has blocked you", "read why on the page Work")
-            change = sa.update(ASSIGNMENTS).where(ASSIGNMENTS.c.id == assignment)
-            connection.execute(change.values(draft=draft))
+            change_row(connection, ASSIGNMENTS, assignment, draft=draft)
             if not self._hold(connection, row):
                 return float(row["lease_until"])
             return self._renew(connection, assignment, person.id)
@@ -102,14 +102,13 @@ class WorkService(ServiceBase):
             self._working(connection, self._person(connection, person.id))
             if row["status"] not in ("open", "expired"):
                 raise Conflict(f"this was {row['status']} before", "edit it, or take the next item")
-            change = sa.update(ASSIGNMENTS).where(ASSIGNMENTS.c.id == assignment)
             if any(one.blocks for one in findings):
                 failed = ASSIGNMENTS.c.failed_checks + 1
-                connection.execute(change.values(failed_checks=failed, draft=values))
+                change_row(connection, ASSIGNMENTS, assignment, failed_checks=failed, draft=values)
                 return Receipt(submission, False, findings=findings)
             late = not self._hold(connection, row)
             if late:
-                connection.execute(change.values(draft=values))
+                change_row(connection, ASSIGNMENTS, assignment, draft=values)
             else:
                 self._save(connection, row, submission, values)
         if late:
@@ -237,14 +236,9 @@ class WorkService(ServiceBase):
         seconds = self._stopwatch.seconds(row["id"])
         if seconds is None and now >= row["started"]:  # begun before this process
             seconds = now - row["started"]
-        connection.execute(
-            sa.update(ASSIGNMENTS)
-            .where(ASSIGNMENTS.c.id == row["id"])
-            .values(status="submitted", submitted=now, seconds=seconds, draft={})
-        )
-        connection.execute(
-            sa.update(PEOPLE).where(PEOPLE.c.id == row["person"]).values(last_seen=now)
-        )
+        done = {"status": "submitted", "submitted": now, "seconds": seconds, "draft": {}}
+        change_row(connection, ASSIGNMENTS, row["id"], **done)
+        change_row(connection, PEOPLE, row["person"], last_seen=now)
         self._add_revision(connection, row, submission, 1, values)
         self._settle_staging(connection, row)
 
@@ -337,20 +331,15 @@ class WorkService(ServiceBase):
             return True
         if not _take(connection, row["item"]):
             return False
-        connection.execute(
-            sa.update(ASSIGNMENTS)
-            .where(ASSIGNMENTS.c.id == row["id"])
-            .values(status="open", started=self._clock())
-        )
+        change_row(connection, ASSIGNMENTS, row["id"], status="open", started=self._clock())
         self._stopwatch.start(row["id"])
         return True
 
     def _renew(self, connection: sa.Connection, assignment: str, person: str) -> float:
         now = self._clock()
         until = now + 60 * self.project.policies.lease_minutes
-        change = sa.update(ASSIGNMENTS).where(ASSIGNMENTS.c.id == assignment)
-        connection.execute(change.values(lease_until=until))
-        connection.execute(sa.update(PEOPLE).where(PEOPLE.c.id == person).values(last_seen=now))
+        change_row(connection, ASSIGNMENTS, assignment, lease_until=until)
+        change_row(connection, PEOPLE, person, last_seen=now)
         return until
 
     def _give_up(self, connection: sa.Connection, row: Row, status: str) -> None:

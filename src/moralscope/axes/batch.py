@@ -24,7 +24,7 @@ from moralscope.core.records import NOT_ADVICE, Statistics, absent
 from moralscope.io.actions import wrong_text
 from moralscope.models.encoders import TextEncoder
 from moralscope.models.store import Progress
-from moralscope.stats.streams import Extremes, Moments
+from moralscope.stats.streams import Extremes, HistogramBins, Moments
 from moralscope.stats.summary import NO_SUMMARY, Summary
 
 UNREAD = "unread"
@@ -61,11 +61,10 @@ class CorpusScores(Statistics):
     scores: Summary = NO_SUMMARY
     lowest_score: float | None = absent()
     highest_score: float | None = absent()
-    histogram: Mapping[str, Sequence[float]] | None = None
+    histogram: HistogramBins | None = None
     """edges, and counts between them"""
     quantiles: Mapping[str, float] = field(default_factory=dict)
-    positive: int = 0
-    """rows whose whole interval lies above zero"""
+    positive: int = 0  # rows whose whole interval lies above zero
     negative: int = 0
     undecided: int = 0
     verdicts: Mapping[str, int] | None = absent()
@@ -124,7 +123,7 @@ class ScoreBatch(BatchJob):
         models = LocalModels(progress=progress, cached=False)
         if options.calibrate:
             model = question_encoder(options, models)
-            models = replace(models, given=model)
+            models = replace(models, loaded=model)
             if isinstance(model, TextEncoder):
                 size = model.calibrate(load_paper().atomic).batch_tokens
                 options = replace(options, batch_tokens=size)

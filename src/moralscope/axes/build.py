@@ -35,12 +35,12 @@ class AxisModels(Protocol):
 class LocalModels:
     """Loads models by name, or hands out those that are loaded already.
 
-    `given` is an encoder and `speaker` a language model that stands for any name.
+    `loaded` is an encoder and `speaker` a language model that stands for any name.
     Without `cached` no row is kept on disk. `progress` is told of weights as they are fetched.
     `batch_tokens` is a size of batches that was measured before.
     """
 
-    given: Encoder | None = None
+    loaded: Encoder | None = None
     progress: Progress | None = None
     cached: bool = True
     batch_tokens: int | None = None
@@ -48,8 +48,8 @@ class LocalModels:
 
     def encoder(self, name: str, *, eight_bits: bool = False) -> Encoder:
         """Return the encoder."""
-        if self.given is not None:
-            return self.given
+        if self.loaded is not None:
+            return self.loaded
         model = load_encoder(name, self.progress, eight_bits=eight_bits, cached=self.cached)
         if self.batch_tokens is not None and isinstance(model, TextEncoder):
             model.set_batch_size(self.batch_tokens)

@@ -62,15 +62,6 @@ class ChoiceMachine:
         The questions and answers; `load_template("moral")` is the papers'.
     seed, resamples, level
         The bootstrap over prompts that gives each score its interval.
-
-    Examples
-    --------
-    >>> from moralscope.axes.templates import load_template
-    >>> from moralscope.models.encoders import load_encoder
-    >>> machine = ChoiceMachine(load_encoder("scripted"), load_template("moral"))
-    >>> scores = machine.score(["kill people", "kill time"])
-    >>> [score.action for score in scores], len(scores[0].prompts)
-    (['kill people', 'kill time'], 10)
     """
 
     name = "choice"
@@ -115,11 +106,11 @@ class ChoiceMachine:
     ) -> list[ActionScore]:
         """Score actions in order; an action's paraphrases join its mean and its interval."""
         forms = forms_of(actions, paraphrases)
-        found = in_blocks(forms, self._score_block, report)
+        means = in_blocks(forms, self._score_block, report)
         unread = questions_unread(self._encoder, self._template, forms)
         return [
             ActionScore(group[0], row.mean, row.low, row.high, row.prompts, sum(row.prompts), more)
-            for group, row, more in zip(forms, found, unread, strict=True)
+            for group, row, more in zip(forms, means, unread, strict=True)
         ]
 
     def score_rows(
@@ -169,7 +160,7 @@ def rank(
     options: RankOptions | None = None,
     *,
     model: Encoder | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Rank answers by their cosine with the question and return a run record.
 
@@ -188,7 +179,7 @@ def rank(
     >>> record.results[0].answer
     'bread'
     """
-    chosen = chosen_options(RankOptions, options, given)
+    chosen = chosen_options(RankOptions, options, keywords)
     check_actions([question])
     candidates = check_actions(answers).actions
     encoder = model or load_encoder(chosen.encoder)
@@ -209,16 +200,8 @@ def rank(
 
 
 def rank_answers(encoder: Encoder, question: str, answers: Sequence[str]) -> list[RankedAnswer]:
-    """Return the answers by falling cosine with the question; ties keep their order.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> ranked = rank_answers(load_encoder("scripted"), "to toast bread", ["bread", "pizza"])
-    >>> ranked[0].answer
-    'bread'
-    """
+    """Return the answers by falling cosine with the question; ties keep their order."""
     rows = unit_rows(encoder.encode([question, *answers]).astype(np.float64))
     cosines = rows[1:] @ rows[0]
     order = np.argsort(-cosines, kind="stable")
-    return [RankedAnswer(answers[place], float(cosines[place])) for place in order]
+    return [RankedAnswer(answers[index], float(cosines[index])) for index in order]

@@ -70,8 +70,7 @@ class Difference:
     low: float
     high: float
     p: float
-    p_holm: float
-    """corrected over actions and pairs"""
+    p_holm: float  # corrected over actions and pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +78,9 @@ class ComparedAction:
     """An action on every encoder."""
 
     action: str
-    scores: Mapping[str, float]
-    """standardised"""
+    scores: Mapping[str, float]  # standardised
     raw: Mapping[str, ActionScore] = field(default_factory=dict)
-    differences: Sequence[Difference] = ()
-    """one a pair, in the order of the pairs"""
+    differences: Sequence[Difference] = ()  # one a pair, in the order of the pairs
     spread: float = 0.0
 
 
@@ -96,11 +93,9 @@ class PairSummary:
     spearman: Correlation
     kendall: Correlation
     mean_difference: float
-    mean_shift: float
-    """mean size of the standardised differences"""
+    mean_shift: float  # mean size of the standardised differences
     max_shift: float
-    minimum_detectable_effect: float
-    """of one action with the median noise"""
+    minimum_detectable_effect: float  # of one action with the median noise
     minimum_detectable_effect_corrected: float
     """the same at the strictest level of Holm's correction"""
     significant: int
@@ -217,14 +212,8 @@ def compare(
         for first, second in combinations(labels, 2)
     }
     results = _compare_actions(distinct.actions, raw, tables, differences)
-    pairs = [
-        _summary(index, tables, results, differences, chosen.seed)
-        for index in range(len(differences))
-    ]
-    gate = None
-    if limits is not None:
-        figures = {" vs ".join(p.pair): {k: get(p) for k, get in FIGURES.items()} for p in pairs}
-        gate = check_gate(limits, figures)
+    pairs = [_summary(pair, tables, results, differences, chosen.seed) for pair in differences]
+    figures = {" vs ".join(p.pair): {k: get(p) for k, get in FIGURES.items()} for p in pairs}
     widest = sorted(results, key=lambda row: -row.spread)
     named = list(zip(labels, (axis.card for axis in axes), strict=True))
     return RunRecord(
@@ -244,7 +233,7 @@ def compare(
             },
             pairs=pairs,
             most_disputed=[row.action for row in widest[:_DISPUTED]],
-            gate=gate,
+            gate=check_gate(limits, figures) if limits is not None else None,
         ),
         warnings=[
             NOT_ADVICE,
@@ -270,13 +259,7 @@ def build_compared(options: CompareOptions, name: str, models: AxisModels) -> Ax
 
 
 def label(models: Sequence[ModelRef]) -> list[str]:
-    """Return a name for each model that no other one has.
-
-    Examples
-    --------
-    >>> label([ModelRef("minilm", "0123456789"), ModelRef("minilm", "0123456789")])
-    ['minilm@01234567', 'minilm@01234567 (2)']
-    """
+    """Return a name for each model that no other one has."""
     names = [model.name for model in models]
     labels: list[str] = []
     for model in models:
@@ -357,14 +340,14 @@ def _compare_actions(
 
 
 def _summary(
-    index: int,
+    pair: Pair,
     tables: Mapping[str, Floats],
     results: Sequence[ComparedAction],
     differences: Mapping[Pair, PairedDifferences],
     seed: int,
 ) -> PairSummary:
-    """Sum up one pair, by its index."""
-    pair, paired = list(differences.items())[index]
+    """Sum up one pair."""
+    paired, index = differences[pair], list(differences).index(pair)
     first, second = (tables[name].mean(axis=1).tolist() for name in pair)
     prompts = tables[pair[0]].shape[1]
     noise = float(np.median(paired.sd))

@@ -109,12 +109,14 @@ class CompareOptions(Options):
         if len(set(self.language)) < len(self.language):
             raise InputError("a language was named twice", "name each once")
         least = 1 if len(self.language) > 1 else 2
-        for kind, example in (("encoders", "minilm,mpnet"), ("models", "minilm,smollm2")):
-            given = getattr(self, kind)
-            names = split_names(given)
-            if given and (len(names) < least or not all(names)):
+        for kind, listed, example in (
+            ("encoders", self.encoders, "minilm,mpnet"),
+            ("models", self.models, "minilm,smollm2"),
+        ):
+            names = split_names(listed)
+            if listed and (len(names) < least or not all(names)):
                 alone = f"1 {kind[:-1]} was given: " if len(names) == 1 else ""
-                problem = f"{alone}'{','.join(given)}' is not a list like {example}"
+                problem = f"{alone}'{','.join(listed)}' is not a list like {example}"
                 raise InputError(problem, f"name two {kind} or more")
             object.__setattr__(self, kind, names)
         if not self.names:
@@ -138,7 +140,8 @@ class CompareOptions(Options):
         speaks = bool(self.models and name and is_language_model(name))
         asked: dict[str, Any] = {"form": self.form} if speaks else {}
         if speaks and self.axis == "choice":
-            asked |= {key: getattr(self, key) for key in ("endpoint", "max_requests", "samples")}
+            asked |= {"endpoint": self.endpoint, "max_requests": self.max_requests}
+            asked["samples"] = self.samples
         return AxisOptions(
             axis=self.axis,
             encoder=None if speaks else name,

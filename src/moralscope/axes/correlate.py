@@ -34,8 +34,7 @@ class WordPair:
 
     word: str
     group: str
-    association: float | None
-    """None where the vectors lack the word"""
+    association: float | None  # None where the vectors lack the word
     bias: float
     low: float
     high: float
@@ -45,11 +44,9 @@ class WordPair:
 class CorrelateStatistics(Statistics):
     """What `words correlate` finds in sum."""
 
-    correlation: Correlation
-    """over all words, and within dos and don'ts"""
+    correlation: Correlation  # over all words, and within dos and don'ts
     bias: Mapping[str, Summary]
-    t: TTest
-    """of dos against don'ts"""
+    t: TTest  # of dos against don'ts
     missing: Sequence[str]
 
 

@@ -21,16 +21,7 @@ _LEAST = 50  # with fewer, actions of the papers join them: two ranks tell nothi
 
 
 def int8_drift(actions: Sequence[str], exact: Axis, light: Axis, seed: int = 0) -> Drift:
-    """Score a sample of the actions on the axis of the exact and on that of the lighter encoder.
-
-    Examples
-    --------
-    >>> from moralscope.axes.build import AxisOptions, build_axis
-    >>> same = build_axis(AxisOptions(encoder="scripted"))
-    >>> drift = int8_drift(["kill people", "kill time"], same, same)
-    >>> drift.given, drift.actions, drift.max_change, round(drift.spearman, 6)
-    (2, 50, 0.0, 1.0)
-    """
+    """Score a sample of the actions on the axis of the exact and on that of the lighter encoder."""
     sample = list(dict.fromkeys(actions))
     of_the_run = min(len(sample), _MOST)
     if len(sample) > _MOST:

@@ -83,18 +83,7 @@ def reframe(action: str, framing: str) -> str | None:
 def score_framings(
     axis: Axis, rows: Sequence[Row], plain: Sequence[ActionScore], report: Report | None = None
 ) -> Framings:
-    """Score each action under every framing that can put it otherwise.
-
-    Examples
-    --------
-    >>> from moralscope.axes.build import build_axis
-    >>> from moralscope.axes.options import AxisOptions
-    >>> axis = build_axis(AxisOptions(encoder="scripted"))
-    >>> rows = [{"action": "kill people"}, {"action": "help old people"}]
-    >>> framings = score_framings(axis, rows, axis.score_rows(rows).results)
-    >>> framings.framings["passive"].changed.n
-    2
-    """
+    """Score each action under every framing that can put it otherwise."""
     asked = [
         (name, row, before, text)
         for name in framing_names()

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels
-from moralscope.axes.expert_answers import ExpertAnswers
+from moralscope.axes.judge_answers import JudgeAnswers
 from moralscope.axes.measured import people_measurement
 from moralscope.axes.options import DEFAULT_BASE, MAX_WORDINGS, AxisOptions
 from moralscope.axes.records import JudgedAction
@@ -87,13 +87,7 @@ def build_judge(
 
 
 def best_task(row: Row, tasks: Sequence[str]) -> str:
-    """Return the task with the largest grounding that the row fills, among those there are.
-
-    Examples
-    --------
-    >>> best_task({"action": "lie", "norm": "Be honest."}, ("action", "action+norm"))
-    'action+norm'
-    """
+    """Return the task with the largest grounding that the row fills, among those there are."""
     for name in TASKS:
         if name in tasks and _task(name).pair(row) is not None:
             return name
@@ -146,7 +140,7 @@ class Judge:
     ) -> None:
         self.norm = norm
         self.wordings = wordings
-        self._answers = ExpertAnswers(experts)
+        self._answers = JudgeAnswers(experts)
         self._people = people_measurement(self.name, self._answers.ref.sha256)
 
     @property

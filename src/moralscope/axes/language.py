@@ -29,7 +29,7 @@ from moralscope.axes.prompts import (
     language_config,
 )
 from moralscope.axes.records import LanguageFigures, LanguageScore
-from moralscope.axes.templates import BLANK, Phrasing, Prompt, Template, load_template
+from moralscope.axes.templates import BLANK, Phrasing, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
 from moralscope.core.records import (
@@ -102,16 +102,7 @@ def build_language_choice(
 
 
 class LanguageChoice:
-    """An `Axis`: scores actions by a language model's log-odds of yes and no.
-
-    Examples
-    --------
-    >>> from moralscope.models.language import load_language_model
-    >>> asking = Asking.of(load_language_model("scripted"), "auto")
-    >>> axis = LanguageChoice(asking, load_template("moral"))
-    >>> [row.action for row in axis.score(["kill people", "kill time"])]
-    ['kill people', 'kill time']
-    """
+    """An `Axis`: scores actions by a language model's log-odds of yes and no."""
 
     name = "choice"
 
@@ -165,8 +156,8 @@ class LanguageChoice:
         report: Report | None = None,
     ) -> AxisRun:
         """Score the actions of rows, and say how much probability lies on valid answers."""
-        found = self.score([row["action"] for row in rows], paraphrases, report)
-        masses = np.array([row.mass for row in found if isinstance(row, LanguageScore)])
+        scores = self.score([row["action"] for row in rows], paraphrases, report)
+        masses = np.array([row.mass for row in scores if isinstance(row, LanguageScore)])
         mass, low, high = bootstrap_mean(masses, self._seed)
         model = self._asking.model
         warnings = list(model.warnings)
@@ -179,7 +170,7 @@ class LanguageChoice:
         figures = LanguageFigures(
             answer_mass=Interval(mass, low, high), neutral=neutral, usage=model.usage
         )
-        return AxisRun(results=found, statistics={"language": figures}, warnings=warnings)
+        return AxisRun(results=scores, statistics={"language": figures}, warnings=warnings)
 
     def _score_block(self, block: Sequence[Forms]) -> list[LanguageScore]:
         if self._neutral is None:
@@ -207,38 +198,34 @@ class LanguageChoice:
     def _ask(self, actions: Sequence[str]) -> tuple[Floats, Floats]:
         """Return (readings, actions, prompts) log-odds and (actions, prompts) answer masses."""
         prompts = self._template.prompts
-        questions = [text for action in actions for text in self._template.questions(action)]
-        answers = [self._answers(prompt.positive, prompt.negative) for prompt in prompts]
-        given = [answers[at % len(prompts)] for at in range(len(questions))]
-        # Told which answers are valid: a chat model would otherwise talk around the question.
-        instruct = self._template.phrasing.instruct
-        told = [f" {_filled(instruct, _choices(prompt))}" for prompt in prompts]
-        found = self._asking.model.log_probabilities(
-            [
-                self._asking.text(question + told[at % len(prompts)])
-                for at, question in enumerate(questions)
-            ],
-            [[self._asking.answer(text) for text in some] for some in given],
-        )
-        cells = np.array([self._cell(some) for some in found], dtype=np.float64)
+        texts, answers = [], []
+        for action in actions:
+            for prompt, question in zip(prompts, self._template.questions(action), strict=True):
+                yes, no = first_words(prompt.positive, prompt.negative)
+                # Told which answers are valid: a chat model would otherwise talk around it.
+                instruct = self._template.phrasing.instruct
+                for word in (yes, no):
+                    instruct = instruct.replace(BLANK, word[:1].lower() + word[1:], 1)
+                texts.append(self._asking.text(f"{question} {instruct}"))
+                asked = [yes, no]
+                if self._told:  # the whole answers, then the first words as people write them
+                    words = dict.fromkeys([yes, yes.lower(), no, no.lower()])
+                    asked = [prompt.positive, prompt.negative, *words]
+                answers.append([self._asking.answer(text) for text in asked])
+        continuations = self._asking.model.log_probabilities(texts, answers)
+        cells = np.array([self._odds(some) for some in continuations], dtype=np.float64)
         table = cells.reshape(len(actions), len(prompts), -1).transpose(2, 0, 1)
         return table[:3], table[3]
 
-    def _answers(self, positive: str, negative: str) -> list[str]:
-        """Return the whole answers, then the first words that tell them apart, as people write."""
-        first, second = first_words(positive, negative)
-        if not self._told:
-            return [first, second]
-        words = [first, first.lower(), second, second.lower()]
-        return [positive, negative, *dict.fromkeys(words)]
-
-    def _cell(self, found: Sequence[Continuation]) -> tuple[float, float, float, float]:
+    def _odds(self, answers: Sequence[Continuation]) -> tuple[float, float, float, float]:
         """Return whole, total and first-word log-odds, and the mass of all valid beginnings."""
         if not self._told:
-            odds = found[0].total - found[1].total
-            return odds, odds, odds, min(1.0, sum(_share(each) for each in found))
-        yes, no, *words = found
-        shares = [float(np.exp(each.total)) for each in words]
+            odds = answers[0].total - answers[1].total
+            # A share is counted where replies were drawn.
+            shares = [a.hits / a.samples if a.samples else float(np.exp(a.total)) for a in answers]
+            return odds, odds, odds, min(1.0, sum(shares))
+        yes, no, *words = answers
+        shares = [float(np.exp(word.total)) for word in words]
         half = len(shares) // 2
         tops = [max(sum(part), 1e-300) for part in (shares[:half], shares[half:])]
         first = float(np.log(tops[0]) - np.log(tops[1]))
@@ -262,19 +249,3 @@ def first_words(positive: str, negative: str) -> tuple[str, str]:
         if one[0].lower() != other[0].lower():
             return positive[: one.end()], negative[: other.end()]
     return positive, negative
-
-
-def _choices(prompt: Prompt) -> tuple[str, str]:
-    """Return the valid answers as a question names them: yes and no, in small letters."""
-    first, second = first_words(prompt.positive, prompt.negative)
-    return first[:1].lower() + first[1:], second[:1].lower() + second[1:]
-
-
-def _filled(text: str, choices: tuple[str, str]) -> str:
-    first, second = choices
-    return text.replace(BLANK, first, 1).replace(BLANK, second, 1)
-
-
-def _share(found: Continuation) -> float:
-    """Return an answer's share: counted where replies were drawn."""
-    return found.hits / found.samples if found.samples else float(np.exp(found.total))

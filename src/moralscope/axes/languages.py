@@ -64,8 +64,7 @@ class LanguageCheck:
     """standard deviation of what is left after alignment, in those of the first language"""
     differ: int
     of: int
-    fails: tuple[str, ...]
-    """the checks that do not hold: configural, metric, scalar"""
+    fails: tuple[str, ...]  # the checks that do not hold: configural, metric, scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,13 +118,7 @@ def share_in_words(share: float, low: float, high: float) -> str:
 
 
 def share_in_brief(share: float, low: float, high: float) -> str:
-    """Say a share in a cell of a table.
-
-    Examples
-    --------
-    >>> share_in_brief(0.81, 0.62, 0.93), share_in_brief(0.5, 0.2, 0.8)
-    ('about 8 in 10 (6 to 9)', 'split: 5 in 10 (2 to 8)')
-    """
+    """Say a share in a cell of a table."""
     if math.isnan(share):
         return ""
     first = "split:" if _SPLIT[0] < share < _SPLIT[1] else "about"

@@ -48,24 +48,15 @@ PEOPLE_YES = ("people_yes", "people_yes_low", "people_yes_high")
 class AxisKind:
     """An axis as users find it."""
 
-    about: str
-    """what it measures"""
-    question: str
-    """the same to somebody new"""
-    build: str
-    """"module:function", the function an `axes.build.AxisBuilder`"""
-    reads: tuple[str, ...]
-    """the options"""
-    columns: tuple[str, ...] = ("action", "paraphrases")
-    """that it reads of a row"""
-    writes: tuple[str, ...] = ("score", "low", "high")
-    """what a corpus keeps of a result"""
-    interval: str = "95 % interval"
-    """what the ends of a score are"""
-    encoders: tuple[str, ...] = ()
-    """those that it was trained on, where it was"""
-    language: str = ""
-    """`build` for language models"""
+    about: str  # what it measures
+    question: str  # the same to somebody new
+    build: str  # "module:function", the function an `axes.build.AxisBuilder`
+    reads: tuple[str, ...]  # the options
+    columns: tuple[str, ...] = ("action", "paraphrases")  # that it reads of a row
+    writes: tuple[str, ...] = ("score", "low", "high")  # what a corpus keeps of a result
+    interval: str = "95 % interval"  # what the ends of a score are
+    encoders: tuple[str, ...] = ()  # those that it was trained on, where it was
+    language: str = ""  # `build` for language models
 
 
 _OF_ENCODERS = ("encoder", "template", "language", "eight_bits", "calibrate", "batch_tokens")

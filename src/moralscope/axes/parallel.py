@@ -30,13 +30,7 @@ class ParallelActions:
     unreviewed: bool = False
 
     def labelled(self, language: str, side: str) -> tuple[str, ...]:
-        """Return the actions of one side.
-
-        Examples
-        --------
-        >>> load_parallel().labelled("de", "bad")[0]
-        'Menschen töten'
-        """
+        """Return the actions of one side."""
         pairs = zip(self.texts[language], self.labels, strict=True)
         return tuple(text for text, label in pairs if label == side)
 
@@ -52,14 +46,7 @@ class ParallelActions:
 
 @cache
 def load_parallel() -> ParallelActions:
-    """Return our own actions.
-
-    Examples
-    --------
-    >>> ours = load_parallel()
-    >>> len(ours.labels), ours.texts["es"][0]
-    (32, 'ayudar a la gente')
-    """
+    """Return our own actions."""
     text = (resources.files(__package__) / "data" / "parallel_actions.csv").read_text("utf-8")
     table = Table(text, name="our parallel actions", kind=".csv")
     return _parallel(table, unreviewed=True)
@@ -97,5 +84,5 @@ def _parallel(table: Table, *, unreviewed: bool = False) -> ParallelActions:
         labels.append(label)
     if not labels:
         raise InputError(f"{table.name} holds no actions", _REMEDY)
-    found = {code: tuple(listed) for code, listed in texts.items()}
-    return ParallelActions(table.name, found, tuple(labels), unreviewed)
+    actions = {code: tuple(listed) for code, listed in texts.items()}
+    return ParallelActions(table.name, actions, tuple(labels), unreviewed)

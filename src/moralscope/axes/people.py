@@ -49,15 +49,6 @@ def human_agreement(
     The pooled rate counts every rater once. Intervals are bootstraps over actions. Residuals are
     those of a straight line of score on rate, each divided by its own standard error
     (internally studentised, Cook and Weisberg 1982): beyond ±2 an action stands out.
-
-    Examples
-    --------
-    >>> scores = [ActionScore(name, value, value, value) for name, value in
-    ...           [("help", 0.3), ("lie", 0.1), ("kill", -0.3)]]
-    >>> counts = {"help": {"people": (9, 1)}, "lie": {"people": (3, 7)}, "kill": {"people": (0, 9)}}
-    >>> rated = Ratings("ratings.csv", ("people",), counts)
-    >>> round(human_agreement(scores, rated).populations["people"].pearson.r, 3)
-    0.929
     """
     rated = read_ratings(ratings) if isinstance(ratings, Path) else ratings
     scores: dict[str, float] = {}  # the first of an action

@@ -51,14 +51,7 @@ class PromptMean:
 
 
 class PromptBootstrap:
-    """Means over prompts with bootstrap intervals; one seeded set of resamples serves all.
-
-    Examples
-    --------
-    >>> found, = PromptBootstrap(prompts=2, seed=0).means([np.array([[1.0, 3.0]])])
-    >>> found.mean, found.prompts
-    (2.0, (1.0, 3.0))
-    """
+    """Means over prompts with bootstrap intervals; one seeded set of resamples serves all."""
 
     def __init__(
         self, prompts: int, *, seed: int = 0, resamples: int = 2000, level: float = 0.95
@@ -72,7 +65,7 @@ class PromptBootstrap:
             return []
         means = np.stack([table.mean(axis=0) for table in tables])
         lows, highs = percentile_interval(means @ self._weights.T, self._level)
-        found = []
+        rows = []
         for row, table, low, high in zip(means, tables, lows.tolist(), highs.tolist(), strict=True):
             ends = (low, high)
             if len(table) > 1:
@@ -80,8 +73,8 @@ class PromptBootstrap:
                 first, last = percentile_interval(drawn, self._level)
                 ends = (float(first[0]), float(last[0]))
             prompts = tuple(row.tolist())
-            found.append(PromptMean(sum(prompts) / len(prompts), *ends, prompts))
-        return found
+            rows.append(PromptMean(sum(prompts) / len(prompts), *ends, prompts))
+        return rows
 
 
 def forms_of(actions: Sequence[str], paraphrases: Sequence[Sequence[str]] | None) -> list[Forms]:
@@ -139,16 +132,7 @@ def unread_warning(rows: int, tokens: int) -> list[str]:
 
 
 def question_rows(encoder: Encoder, template: Template, actions: Sequence[str]) -> Floats:
-    """Return the rows of all questions: actions x prompts x dimension.
-
-    Examples
-    --------
-    >>> from moralscope.axes.templates import Prompt
-    >>> from moralscope.models.encoders import load_encoder
-    >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
-    >>> question_rows(load_encoder("scripted"), template, ["kill", "help"]).shape
-    (2, 1, 64)
-    """
+    """Return the rows of all questions: actions x prompts x dimension."""
     questions = [text for action in actions for text in template.questions(action)]
     rows = encode_finite(encoder, questions)
     return rows.reshape(len(actions), len(template.positive), -1)

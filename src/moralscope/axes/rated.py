@@ -13,14 +13,7 @@ PEOPLE = "people"
 
 
 class RatedActions:
-    """An `Axis` of people's answers: the share of all raters who say yes, with Wilson's interval.
-
-    Examples
-    --------
-    >>> rated = Ratings("mine.csv", ("people",), {"lie": {"people": (1, 9)}})
-    >>> RatedActions(rated).score(["lie"])[0].score
-    0.1
-    """
+    """An `Axis` of people's answers: the share of raters who say yes, with Wilson's interval."""
 
     name = PEOPLE
 
@@ -49,7 +42,7 @@ class RatedActions:
         report: Report | None = None,
     ) -> list[ActionScore]:
         """Return the yes rates; an action that nobody rated is refused."""
-        found = []
+        scores = []
         for action in actions:
             counts = self._ratings.counts.get(action.strip())
             if counts is None:
@@ -57,10 +50,9 @@ class RatedActions:
                     f"nobody rated '{action[:60]}' in {self._ratings.source}",
                     "compare the actions that people rated, or leave people out",
                 )
-            yes = sum(each[0] for each in counts.values())
-            share = wilson(yes, sum(sum(each) for each in counts.values()))
-            found.append(ActionScore(action, share.value, share.low, share.high))
-        return found
+            share = wilson(sum(yes for yes, _ in counts.values()), sum(map(sum, counts.values())))
+            scores.append(ActionScore(action, share.value, share.low, share.high))
+        return scores
 
     def score_rows(
         self,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Cells, Layout, Table
+from moralscope.io.tables import Layout, Table
 
 ONE_POPULATION = "people"
 POOLED = "pooled"
@@ -54,10 +54,25 @@ def _checked(table: Table) -> Ratings:
         columns = columns or _columns(table)
         if not any(cell.strip() for cell in cells.values()):
             continue
-        action, found = _row(line, cells, columns, table)
+        action = cells["action"].strip()
+        if not action:
+            raise table.wrong(line, "has no action", "write it, or remove the line")
+        rated: dict[str, tuple[int, int]] = {}
+        for population, pair in columns.items():
+            numbers = []
+            for name in pair:
+                text = cells[name].strip()
+                if not _COUNT.fullmatch(text):
+                    what = f"has {name} = '{text[:20]}'" if text else f"has no {name}"
+                    raise table.wrong(line, what, "give a whole number of people, 0 or more")
+                numbers.append(int(text))
+            if not any(numbers):
+                what = f"has no raters ({' + '.join(pair)} is 0)"
+                raise table.wrong(line, what, "remove the line; a rate needs one rater at least")
+            rated[population] = numbers[0], numbers[1]
         if action not in counts:
-            counts[action], lines[action] = found, line
-        elif counts[action] == found:
+            counts[action], lines[action] = rated, line
+        elif counts[action] == rated:
             repeated.append(line)
         else:
             raise InputError(
@@ -75,7 +90,7 @@ def _checked(table: Table) -> Ratings:
 
 def _columns(table: Table) -> dict[str, tuple[str, str]]:
     """Return the yes and no columns of each population."""
-    found: dict[str, tuple[str, str]] = {}
+    columns: dict[str, tuple[str, str]] = {}
     for name in table.header:
         match = re.fullmatch(r"(?:(.+)_)?(yes|no)", name)
         if match is None:
@@ -89,31 +104,7 @@ def _columns(table: Table) -> dict[str, tuple[str, str]]:
         if population == POOLED:
             what = f"has a population '{POOLED}', which means all of them together"
             raise table.wrong(1, what, "rename its columns")
-        found[population] = pair
-    if not found:
+        columns[population] = pair
+    if not columns:
         raise table.wrong(1, "has no columns 'yes' and 'no'", _FORMAT)
-    return found
-
-
-def _row(
-    line: int, cells: Cells, columns: Mapping[str, tuple[str, str]], table: Table
-) -> tuple[str, Counts]:
-    action = cells["action"].strip()
-    if not action:
-        raise table.wrong(line, "has no action", "write it, or remove the line")
-    found = {}
-    for population, (yes, no) in columns.items():
-        counts = [_count(cells[name], name, table, line) for name in (yes, no)]
-        if not any(counts):
-            what = f"has no raters ({yes} + {no} is 0)"
-            raise table.wrong(line, what, "remove the line; a rate needs one rater at least")
-        found[population] = counts[0], counts[1]
-    return action, found
-
-
-def _count(cell: str, column: str, table: Table, line: int) -> int:
-    text = cell.strip()
-    if _COUNT.fullmatch(text):
-        return int(text)
-    what = f"has {column} = '{text[:20]}'" if text else f"has no {column}"
-    raise table.wrong(line, what, "give a whole number of people, 0 or more")
+    return columns

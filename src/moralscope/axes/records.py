@@ -26,18 +26,11 @@ class JudgedAction(ActionScore):
     """A judged action. `prompts` has the score under each wording, the scored one first.
 
     `low` and `high` are their range, not a number where there is one wording only.
-
-    Examples
-    --------
-    >>> JudgedAction("smile", 0.8, 0.7, 0.9, probability=0.9, task="action").verdict is None
-    True
     """
 
     probability: float = float("nan")
-    task: str = ""
-    """of the expert that judged"""
-    verdict: str | None = None
-    """under a norm: keeps, breaks, or does not concern"""
+    task: str = ""  # of the expert that judged
+    verdict: str | None = None  # under a norm: keeps, breaks, or does not concern
     people_yes: float = float("nan")
     """the share of people who would say yes to "is it ok to …?", with its 90 % interval, where the
     action was read alone and these experts were set beside people"""
@@ -49,20 +42,16 @@ class JudgedAction(ActionScore):
 class LanguageScore(ActionScore):
     """An action's calibrated log-odds of yes, its other readings, and the answer mass."""
 
-    total: float = float("nan")
-    """of the whole answers, not divided by their length"""
-    first: float = float("nan")
-    """of the first words that tell the answers apart"""
-    mass: float = float("nan")
-    """probability that lies on a valid answer"""
+    total: float = float("nan")  # of the whole answers, not divided by their length
+    first: float = float("nan")  # of the first words that tell the answers apart
+    mass: float = float("nan")  # probability that lies on a valid answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageFigures(Statistics):
     """What a language model's answers looked like."""
 
-    answer_mass: Interval
-    """probability that lies on a valid answer"""
+    answer_mass: Interval  # probability that lies on a valid answer
     neutral: Sequence[float] | None = absent()
     """log-odds of yes after neutral phrases, which every score is measured from"""
     usage: Usage | None = absent()
@@ -113,8 +102,7 @@ class MapPoint:
 class ActionMap(Statistics):
     """Actions in two dimensions, the moral one horizontal."""
 
-    points: Sequence[tuple[float, float]]
-    """one a result, in the order of the results"""
+    points: Sequence[tuple[float, float]]  # one a result, in the order of the results
     fitting: Sequence[MapPoint]
     x_label: str
     y_label: str
@@ -131,10 +119,8 @@ class DirectionFigures(Statistics):
     raw_scale: float
     raw: str = "the paper's raw projection is score * raw_scale"
     anchors: Anchors
-    separation: float
-    """share of good and bad anchor pairs in the right order"""
-    validation: Mapping[str, float]
-    """the same, cross-validated, by method"""
+    separation: float  # share of good and bad anchor pairs in the right order
+    validation: Mapping[str, float]  # the same, cross-validated, by method
     explained_variance: Sequence[float]
     explained_variance_differences: Sequence[float]
     stands_out: bool
@@ -147,12 +133,9 @@ class LayerFigures:
     """What a layer's direction looks like."""
 
     layer: int
-    variance: float
-    """the first component's share"""
-    separation: float
-    """share of held-out good and bad actions in the right order"""
-    stability: float
-    """median angle in degrees of refits on other actions"""
+    variance: float  # the first component's share
+    separation: float  # share of held-out good and bad actions in the right order
+    stability: float  # median angle in degrees of refits on other actions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,8 +155,7 @@ class PopulationAgreement:
     """Scores against one population's yes rates, with intervals over the actions."""
 
     n: int
-    raters: float
-    """of an action, in the median"""
+    raters: float  # of an action, in the median
     pearson: Correlation
     spearman: Correlation
 
@@ -200,10 +182,8 @@ class PopulationPair:
 class NoiseCeiling:
     """What bounds an r."""
 
-    sampling: Mapping[str, Ceiling | None]
-    """by the number of raters, for each population"""
-    between: Sequence[PopulationPair]
-    """by how much populations differ"""
+    sampling: Mapping[str, Ceiling | None]  # by the number of raters, for each population
+    between: Sequence[PopulationPair]  # by how much populations differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,12 +192,9 @@ class PersonRow:
 
     action: str
     score: float
-    rate: float
-    """of all raters together"""
-    rates: Mapping[str, float]
-    """by population"""
-    residual: float
-    """positive: the model is kinder to the action than all raters together are"""
+    rate: float  # of all raters together
+    rates: Mapping[str, float]  # by population
+    residual: float  # positive: the model is kinder to the action than all raters together are
     residuals: Mapping[str, float]
 
 
@@ -228,10 +205,8 @@ class HumanAgreement:
     populations: Mapping[str, PopulationAgreement]
     noise_ceiling: NoiseCeiling | None
     rows: Sequence[PersonRow]
-    unscored: Sequence[str]
-    """actions that were rated only"""
-    unrated: Sequence[str]
-    """actions that were scored only"""
+    unscored: Sequence[str]  # actions that were rated only
+    unrated: Sequence[str]  # actions that were scored only
     warnings: Sequence[str] = ()
 
 
@@ -244,8 +219,7 @@ class FramedAction:
     text: str
     score: float
     change: float
-    changed: bool
-    """its side of zero is another one"""
+    changed: bool  # its side of zero is another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +228,7 @@ class FramingFigures:
 
     changed: SampleInterval
     mean_change: float
-    turns: bool
-    """the meaning is turned round (a negation), so that sides should change"""
+    turns: bool  # the meaning is turned round (a negation), so that sides should change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,14 +248,11 @@ class Drift:
 
     arithmetic: str
     actions: int
-    given: int
-    """how many of the actions are the run's own"""
+    given: int  # how many of the actions are the run's own
     max_change: float
     mean_change: float
-    spread: float
-    """the standard deviation of the exact scores, to set the changes beside"""
-    spearman: float | None
-    """None where all scores are equal"""
+    spread: float  # the standard deviation of the exact scores, to set the changes beside
+    spearman: float | None  # None where all scores are equal
 
     def __str__(self) -> str:
         ranks = "undefined" if self.spearman is None else f"{self.spearman:.4f}"
@@ -299,16 +269,14 @@ class ScoreStatistics(Statistics):
 
     scores: Summary = NO_SUMMARY
     paper_sums: Summary | None = absent()
-    positive: int = 0
-    """actions whose whole interval lies above zero"""
+    positive: int = 0  # actions whose whole interval lies above zero
     negative: int = 0
     undecided: int = 0
     direction: DirectionFigures | None = absent()
     layers: LayerCurve | None = absent()
     map: ActionMap | None = absent()
     language: LanguageFigures | None = absent()
-    tasks: Mapping[str, int] | None = absent()
-    """how many actions each expert judged"""
+    tasks: Mapping[str, int] | None = absent()  # how many actions each expert judged
     verdicts: Mapping[str, int] | None = absent()
     people_agreement: Mapping[str, SampleInterval] | None = None
     """r with people's yes rates by population; None: nobody measured these weights"""

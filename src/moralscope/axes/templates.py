@@ -7,7 +7,7 @@ line.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -120,9 +120,9 @@ class Template:
         """
         questions = [prompt.question for prompt in self.prompts]
         if self.with_article and takes_an(action):
-            questions = [re.sub(r"\b([Aa]) \{\}", r"\1n {}", each) for each in questions]
+            questions = [re.sub(r"\b([Aa]) \{\}", r"\1n {}", text) for text in questions]
         if self.with_elision and _ELIDES.match(action):
-            questions = [re.sub(r"\b([Dd])e \{\}", r"\1'{}", each) for each in questions]
+            questions = [re.sub(r"\b([Dd])e \{\}", r"\1'{}", text) for text in questions]
         return [question.replace(BLANK, action) for question in questions]
 
 
@@ -150,25 +150,20 @@ def load_template(name: str, language: str = ENGLISH) -> Template:
     path = Path(name)
     if path.suffix.lower() in {".yaml", ".yml", ".csv"} or path.is_file():
         remedy = f"give YAML or CSV, or one of {', '.join(TEMPLATES)}"
-        own = parse_template(read_document(path, "template", remedy).content, str(path))
-        if language in (ENGLISH, own.language):
-            return own
-        return replace(own, language=language, phrasing=_in_language(language).phrasing)
+        template = parse_template(read_document(path, "template", remedy).content, str(path))
+        if language in (ENGLISH, template.language):
+            return template
+        return replace(template, language=language, phrasing=_built_in(MORAL, language).phrasing)
     if language != ENGLISH and name != MORAL:
         what = f"the template '{name}' is there in English only"
         raise InputError(what, "give a file of your own in that language")
-    return _built_in(name) if language == ENGLISH else _in_language(language)
+    look_up("question template", name, dict.fromkeys(TEMPLATES))
+    return _built_in(name, language)
 
 
 @cache
-def _built_in(name: str) -> Template:
-    file = look_up("question template", name, {each: f"{each}.yaml" for each in TEMPLATES})
-    return parse_template((resources.files(__package__) / "data" / file).read_text("utf-8"), file)
-
-
-@cache
-def _in_language(language: str) -> Template:
-    file = f"{MORAL}.{language}.yaml"
+def _built_in(name: str, language: str) -> Template:
+    file = f"{name}.yaml" if language == ENGLISH else f"{name}.{language}.yaml"
     return parse_template((resources.files(__package__) / "data" / file).read_text("utf-8"), file)
 
 
@@ -197,29 +192,25 @@ def parse_template(text: str, source: str) -> Template:
     language = _text(fields.get("language")) or ENGLISH
     if language not in LANGUAGES:
         raise fields["language"].wrong(f"says language: {language}, not {', '.join(LANGUAGES)}")
-    return Template(
-        name or stem,
-        prompts,
-        insert == _ARTICLE,
-        about,
-        language,
-        insert == _ELISION,
-        unreviewed=_text(fields.get("reviewed")) == "no",
-        phrasing=_phrasing(fields),
-    )
-
-
-def _phrasing(fields: Mapping[str, Node]) -> Phrasing:
-    given: dict[str, Any] = {}
+    phrasing: dict[str, Any] = {}
     for key, blanks in (("instruct", 2), ("frame", 1)):
         if key in fields:
-            given[key] = _text(fields[key])
-            if given[key].count(BLANK) != blanks:
+            phrasing[key] = _text(fields[key])
+            if phrasing[key].count(BLANK) != blanks:
                 raise fields[key].wrong(f"has not {blanks} {BLANK} under '{key}'")
     if "neutral" in fields:
         listed = fields["neutral"].items("actions under 'neutral:'")
-        given["neutral"] = tuple(_text(node) for node in listed)
-    return Phrasing(**given)
+        phrasing["neutral"] = tuple(_text(node) for node in listed)
+    return Template(
+        name or stem,
+        prompts,
+        with_article=insert == _ARTICLE,
+        about=about,
+        language=language,
+        with_elision=insert == _ELISION,
+        unreviewed=_text(fields.get("reviewed")) == "no",
+        phrasing=Phrasing(**phrasing),
+    )
 
 
 def _prompts(rows: Iterable[tuple[int, dict[str, str]]], document: Document) -> tuple[Prompt, ...]:

@@ -158,7 +158,7 @@ class OpenJob:
     job: BatchJob
     prepared: Prepared
     corpus: CorpusFiles
-    place: BatchPlace
+    paths: BatchPlace
     options: BatchOptions
 
     @property
@@ -181,10 +181,10 @@ class OpenJob:
         """Return a record of this job."""
         prepared, options = self.prepared, self.options
         corpus = {
-            "inputs": [shown(name) for name in self.place.inputs],
+            "inputs": [shown(name) for name in self.paths.inputs],
             "files": len(self.corpus.files),
             "bytes": self.corpus.bytes,
-            "out": str(self.place.out) if self.place.out is not None else None,
+            "out": str(self.paths.out) if self.paths.out is not None else None,
             "columns": dict(self.job.columns),
             "engine": options.engine_name,
             "workers": options.workers,
@@ -205,33 +205,33 @@ class OpenJob:
 
 def open_job(
     job: BatchJob,
-    place: BatchPlace,
+    paths: BatchPlace,
     options: BatchOptions | None = None,
     progress: Fetching | None = None,
 ) -> OpenJob:
     """Open the input, look at the folder, load the models once: all that can fail early."""
     options = options or BatchOptions()
     engine_for(options)  # one that is not installed is told before anything is read
-    if place.out is not None and place.out.exists():
-        with RunFolder(place.out, resume=options.resume) as folder:
+    if paths.out is not None and paths.out.exists():
+        with RunFolder(paths.out, resume=options.resume) as folder:
             manifest = folder.manifest()
         if manifest is not None:
             if not options.resume:
-                problem = f"{place.out} has a run already"
+                problem = f"{paths.out} has a run already"
                 raise InputError(problem, "go on with --resume or give another --out")
             job = job.began(manifest.settings)
             options = replace(options, hash_inputs=options.hash_inputs or manifest.hash_inputs)
     corpus = open_corpus(
-        place.inputs,
+        paths.inputs,
         [job.theirs(name) for name in job.needed],
         optional=[job.theirs(name) for name in job.reads if name not in job.needed],
-        scratch=_scratch(place.out) if place.out is not None else None,
+        scratch=_scratch(paths.out) if paths.out is not None else None,
         hashed=options.hash_inputs,
     )
     prepared = job.prepare(progress) if job.light else in_child(job.prepare, progress=progress)
     if job.slow:
         options = replace(options, block_rows=256, call_rows=16)
-    return OpenJob(job, prepared, corpus, place, options)
+    return OpenJob(job, prepared, corpus, paths, options)
 
 
 def run_job(opened: OpenJob, report: Callable[[RunProgress], None] | None = None) -> RunRecord:
@@ -239,7 +239,7 @@ def run_job(opened: OpenJob, report: Callable[[RunProgress], None] | None = None
 
     With `options.resume` only what is missing is computed. The record is drawn from the parts.
     """
-    job, prepared, out = opened.job, opened.prepared, opened.place.out
+    job, prepared, out = opened.job, opened.prepared, opened.paths.out
     if out is None:
         raise InputError("there is no folder for the parts", "give --out DIR")
     spec = opened.spec

@@ -60,17 +60,17 @@ class BlockRows:
 class Task:
     """A block and the rows of it to compute: the first occurrences of their texts.
 
-    `own` holds int32 positions in the block's table, as bytes: a task travels small.
+    `packed` holds int32 positions in the block's table, as bytes: a task travels small.
     """
 
     block: RowBlock
-    own: bytes
+    packed: bytes
     texts: bytes = b""  # digest of the texts that the block had when it was planned
 
     @property
     def positions(self) -> NDArray[np.int32]:
         """Positions of the own rows in the block's table, in order."""
-        return np.frombuffer(self.own, np.int32)
+        return np.frombuffer(self.packed, np.int32)
 
 
 @dataclass(frozen=True, slots=True)

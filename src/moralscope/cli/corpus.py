@@ -8,27 +8,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import MofNCompleteColumn, TextColumn
 
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.declare import takes
-from moralscope.cli.output import (
-    clean,
-    counting,
-    emit,
-    fetching,
-    note,
-    out,
-    progress_bar,
-    starting,
-)
+from moralscope.cli.output import counting, emit, fetching, note, out, progress_bar, starting
 from moralscope.core.options import Option, Options
 
 if TYPE_CHECKING:
     from moralscope.batch.job import BatchJob
+    from moralscope.batch.run import RunProgress
     from moralscope.core.records import RunRecord
 
 _SHOWN = 5
@@ -77,6 +69,7 @@ def verify(
     Example:  moralscope corpus verify audited --inputs
     """
     from moralscope.batch.verify import verify_folder
+    from moralscope.pages.terminal import clean
 
     check = verify_folder(folder, inputs=options.inputs)
     if options.json:
@@ -136,7 +129,7 @@ def record_place(out: str | None) -> Path | None:
 
 def run_over_corpus(
     job: "BatchJob",
-    place: BatchPlace,
+    paths: BatchPlace,
     options: BatchOptions,
     *,
     json: bool,
@@ -145,9 +138,9 @@ def run_over_corpus(
     """Run a job over a corpus, or estimate it; print and draw its record."""
     from moralscope.batch.job import open_job, run_job
 
-    starting(reading=", ".join(place.inputs[:_SHOWN]), quiet=json)
+    starting(reading=", ".join(paths.inputs[:_SHOWN]), quiet=json)
     with fetching() as progress:
-        opened = open_job(job, place, options, progress)
+        opened = open_job(job, paths, options, progress)
     if options.dry_run:
         from moralscope.batch.estimate import estimate_job
 
@@ -159,19 +152,21 @@ def run_over_corpus(
         record = run_job(opened, report_rows)
     emit(record, json=json, path=None, report=report)
     if not json:
-        note(f"parts: {place.out}")
+        note(f"parts: {paths.out}")
     return record
 
 
 @contextmanager
-def _rows_bar() -> Iterator[Callable[[Any], None]]:
+def _rows_bar() -> "Iterator[Callable[[RunProgress], None]]":
     """Show rows, rate and time left on stderr, when it is a terminal."""
     columns = (MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
     with progress_bar(*columns) as bar:
         task = bar.add_task("planning", total=None, pace="")
 
-        def report_rows(now: Any) -> None:
-            left = "" if now.seconds_left is None else f", {_duration(now.seconds_left)} left"
+        def report_rows(now: "RunProgress") -> None:
+            left = ""
+            if now.seconds_left is not None:
+                left = f", {timedelta(seconds=round(now.seconds_left))} left"
             failed = f", {now.failed:,} failed" if now.failed else ""
             pace = f"{now.rate:,.0f} rows/s{left}{failed}" if now.rate else ""
             bar.update(
@@ -179,8 +174,3 @@ def _rows_bar() -> Iterator[Callable[[Any], None]]:
             )
 
         yield report_rows
-
-
-def _duration(seconds: float) -> str:
-    """Write a time as h:mm:ss."""
-    return str(timedelta(seconds=round(seconds)))

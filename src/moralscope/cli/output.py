@@ -1,12 +1,10 @@
-"""Rendering in the terminal: tables, bars, progress. Texts from users are never markup."""
+"""What commands print: a record as its page, lines beside it, bars while they work."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import bidirectional, category
 
 from rich.console import Console
 from rich.progress import (
@@ -18,18 +16,11 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
     from moralscope.cli.options import RecordOutput
-    from moralscope.core.records import ActionScore, RunRecord
-
-_BAR = 12  # cells on each side of zero
-_SHORT_BAR = 6  # the same where more columns stand beside it
-_SHOWN = 20
-GOOD, BAD = "green", "red"
-_JOINERS = "\u200c\u200d"  # between letters of Hindi and Persian
+    from moralscope.core.records import RunRecord
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
@@ -40,14 +31,10 @@ def emit(
     *,
     json: bool,
     path: Path | None,
-    show: Callable[["RunRecord"], None] | None = None,
     report: Path | None = None,
     figure: Path | None = None,
 ) -> None:
-    """Print a run record (as JSON or as its page); save and draw it where asked to.
-
-    `show` is for commands whose page is not typed yet.
-    """
+    """Print a run record (as JSON or as its page); save and draw it where asked to."""
     from moralscope.io.files import record_lines, write_record
     from moralscope.pages import page_of, write_figure, write_report
     from moralscope.pages.terminal import render
@@ -57,24 +44,18 @@ def emit(
     if json:
         sys.stdout.writelines(record_lines(record))
         sys.stdout.flush()
-    elif show is not None:
-        show(record)
     else:
         render(page_of(record), out)
     if report is not None:
         write_report(record, report)
     if figure is not None:
         write_figure(record, figure)
-    for what, place in (("run record", path), ("report", report), ("figure", figure)):
-        if place is not None and not json:
-            note(f"{what}: {place}")
+    for what, file in (("run record", path), ("report", report), ("figure", figure)):
+        if file is not None and not json:
+            note(f"{what}: {file}")
 
 
-def emit_to(
-    output: "RecordOutput",
-    record: "RunRecord",
-    show: Callable[["RunRecord"], None] | None = None,
-) -> None:
+def emit_to(output: "RecordOutput", record: "RunRecord") -> None:
     """Print, save and draw a run record as the output options say."""
     from moralscope.cli.options import OutputOptions, ReportOutput
 
@@ -82,7 +63,6 @@ def emit_to(
         record,
         json=output.json,
         path=output.out,
-        show=show,
         report=output.report if isinstance(output, ReportOutput) else None,
         figure=output.figure if isinstance(output, OutputOptions) else None,
     )
@@ -103,108 +83,6 @@ def starting(*loading: object, reading: object = None, quiet: bool) -> None:
     parts += [f"loading {named}"] if named else []
     if parts and not quiet and notes.is_terminal:
         note("; ".join(parts) + " …")
-
-
-def correlation_rows(label: str, correlation: Any) -> list[tuple[str, str]]:
-    """Lay out a correlation with its interval, and below it the same within each group."""
-    span = f"({correlation.low:.2f} … {correlation.high:.2f}), n = {correlation.n}"
-    rows = [(label, f"{correlation.r:.3f}{correlation.stars} {span}")]
-    for group, inner in correlation.within.items():
-        rows.append((f"  within {group}", f"{inner.r:+.3f}{inner.stars}, n = {inner.n}"))
-    return rows
-
-
-def clean(text: str) -> Text:
-    """Make hostile text safe to print: no markup, no control characters, one line.
-
-    Text that runs from right to left is isolated, so that what stands beside it keeps its place.
-    """
-    if text.isascii() and text.isprintable():
-        return Text(text)
-    shown = "".join(_shown(char) for char in text)
-    if any(bidirectional(char) in ("R", "AL") for char in shown):
-        shown = f"\u2068{shown}\u2069"
-    return Text(shown)
-
-
-def _shown(char: str) -> str:
-    if char.isprintable() or char in _JOINERS:
-        return char
-    return " " if category(char) == "Zs" else "�"
-
-
-def score_table(
-    scores: Sequence["ActionScore"],
-    interval: str = "95 % interval",
-    ends: tuple[str, str] = ("bad", "good"),
-    more: Mapping[str, Callable[[Any], str]] | None = None,
-) -> Table:
-    """Draw scores, best first, as bars around zero; the middle of a long list is left out.
-
-    `more` has columns beside them by their title, and what stands there of a row.
-    """
-    table = Table(box=None, pad_edge=False)
-    columns = more or {}
-    half = _BAR if not columns else _SHORT_BAR
-    table.add_column("action", overflow="fold", max_width=44)
-    table.add_column(f"{ends[0].rjust(half)} {ends[1]}", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column(interval, justify="right", no_wrap=True)
-    for title in columns:
-        table.add_column(title, no_wrap=True)
-    ordered = sorted(scores, key=lambda row: -row.score)
-    scale = max((abs(row.score) for row in ordered), default=0.0) or 1.0
-    hidden = len(ordered) - 2 * _SHOWN
-    for number, row in enumerate(ordered):
-        if hidden > 0 and _SHOWN <= number < len(ordered) - _SHOWN:
-            if number == _SHOWN:
-                table.add_row(f"… {hidden:,} more: --json or --out", "", "", "")
-            continue
-        table.add_row(
-            clean(row.action),
-            _bar(row.score / scale, half),
-            Text(f"{row.score:+.3f}", style=GOOD if row.score > 0 else BAD),
-            Text("" if isnan(row.low) else f"{row.low:+.3f} … {row.high:+.3f}", style="dim"),
-            *(tell(row) for tell in columns.values()),
-        )
-    return table
-
-
-def plain_table(
-    *titles: str, title: str | None = None, rows: Iterable[Iterable["str | Text"]] = ()
-) -> Table:
-    """Return a table without lines: the first column to the left, numbers to the right."""
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
-    for number, name in enumerate(titles):
-        left = number == 0 or name.strip() == titles[0]
-        table.add_column(name.strip(), justify="left" if left else "right")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _bar(share: float, cells: int) -> Text:
-    """Draw -1 … 1 in half cells to the left or right of a middle line."""
-    full, half = divmod(round(abs(share) * cells * 2), 2)
-    if share < 0:
-        body = ("╺" if half else "") + "━" * full
-        return Text.assemble((body.rjust(cells), BAD), "│", " " * cells)
-    body = "━" * full + ("╸" if half else "")
-    return Text.assemble(" " * cells, "│", (body.ljust(cells), GOOD))
-
-
-def print_warnings(record: "RunRecord") -> None:
-    """Print the record's warnings under the table."""
-    for line in record.warnings:
-        out.print(Text(f"note: {line}", style="dim"))
-
-
-def print_gate(gate: Any) -> None:
-    """Print whether a gate was met, where there is one."""
-    if gate is not None:
-        values = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
-        verdict = "met" if gate.met else "not met"
-        out.print(clean(f"gate {gate.expression}: {verdict} ({values})"))
 
 
 def progress_bar(*columns: ProgressColumn) -> Progress:

@@ -15,9 +15,6 @@ from moralscope.server.options import GuardOptions, ServeOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from moralscope.server.api import WorkQueue
-    from moralscope.server.guard.upstream import Upstream
-
 
 @takes
 def serve(options: ServeOptions, policy: GuardOptions) -> None:
@@ -33,6 +30,7 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     from moralscope.server.api import Bounds, Proxy, WorkQueue
     from moralscope.server.api import serve as run
     from moralscope.server.guard import Guard
+    from moralscope.server.guard.upstream import Upstream
     from moralscope.server.running import ServerAddress
     from moralscope.server.security import check_address, read_token
     from moralscope.server.service import Service
@@ -43,7 +41,11 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     check_address(address, token)
     bounds = Bounds(queue=options.queue, seconds=options.timeout)
     work = WorkQueue(Service(options.keep_minutes), bounds)
-    proxy = Proxy(Guard(work.service, policy), _upstream(work, options))
+    upstream = None
+    if options.guard is not None:
+        key = read_token(options.guard_key_from, "--guard-key-from")
+        upstream = Upstream(options.guard, key=key, seconds=work.bounds.seconds)
+    proxy = Proxy(Guard(work.service, policy), upstream)
     writers = ["smollm2"] if policy.action == "revise" else []
     # Whoever sets the guard up without a server behind it means a hook of another tool.
     wanted = proxy.upstream is not None or policy != GuardOptions()
@@ -61,16 +63,6 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     run(work, address, announce, token=token, proxy=proxy, mount=mount_site)
     cut = work.metrics.cut_off()
     note(f"answered {work.metrics.answered:,} requests" + (f", cut {cut:,} off" if cut else ""))
-
-
-def _upstream(work: "WorkQueue", options: ServeOptions) -> "Upstream | None":
-    from moralscope.server.guard.upstream import Upstream
-    from moralscope.server.security import read_token
-
-    if options.guard is None:
-        return None
-    key = read_token(options.guard_key_from, "--guard-key-from")
-    return Upstream(options.guard, key=key, seconds=work.bounds.seconds)
 
 
 def _fetch(more: "Iterable[str]") -> None:
@@ -137,6 +129,7 @@ def report(options: ReportOptions) -> None:
     from moralscope.pages import (
         check_figure_place,
         check_report_place,
+        read_record,
         write_figure,
         write_report,
     )
@@ -150,14 +143,14 @@ def report(options: ReportOptions) -> None:
         check_figure_place(figure)
     if page is not None:
         check_report_place(page)
-    record = read_run(run)
+    record = read_record(read_run(run), str(run))
     if page is not None:
-        write_report(record, page, name=str(run))
+        write_report(record, page)
         note(f"report: {page}")
         if options.open_report:
             open_in_browser(page.resolve().as_uri())
     if figure is not None:
-        write_figure(record, figure, name=str(run))
+        write_figure(record, figure)
         note(f"figure: {figure}")
 
 

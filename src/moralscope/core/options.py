@@ -107,12 +107,16 @@ def group_place(group: str) -> int:
     return len(_FIRST) + (1 + _LAST.index(group) if group in _LAST else 0)
 
 
-@cache
-def option_fields(kind: Any) -> tuple[OptionField, ...]:
+def option_fields(kind: type[Options]) -> tuple[OptionField, ...]:
     """Return the fields of an options class in their order.
 
     A field without an `Option` is for Python alone: no interface shows it.
     """
+    return _fields(kind)  # type: ignore[arg-type]  # a class is hashable; mypy looks at its objects
+
+
+@cache
+def _fields(kind: Any) -> tuple[OptionField, ...]:
     hints = get_type_hints(kind, include_extras=True)
     fields = []
     for field in dataclasses.fields(kind):

@@ -80,16 +80,7 @@ def read_results(plain: Any, name: str = "the run record") -> ExportedRun:
 
 
 def junit(run: ExportedRun) -> str:
-    """Write JUnit XML: flagged replies fail, abstentions are skipped.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Verdict
-    >>> verdict = Verdict(True, -0.8, "breaks “Be kind.”")
-    >>> bad = AuditedReply("7", "Hi!", "<b>", (), verdict)
-    >>> '<failure message="breaks “Be kind.”">' in junit(ExportedRun("a", "f.jsonl", [bad], ()))
-    True
-    """
+    """Write JUnit XML: flagged replies fail, abstentions are skipped."""
     suite = ElementTree.Element("testsuite", name=run.name)
     for row in run.audits:
         title = _xml(f"reply {row.id}: {_short(row.reply)}")

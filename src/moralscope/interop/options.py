@@ -11,13 +11,7 @@ FORMATS = ("junit", "sarif", "markdown", "hub")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOptions(Options):
-    """What is exported, and as what.
-
-    Examples
-    --------
-    >>> ExportOptions(source="audit.json").to is None
-    True
-    """
+    """What is exported, and as what."""
 
     source: Annotated[
         str,

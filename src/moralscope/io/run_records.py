@@ -11,6 +11,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.records import RUN_SCHEMA
 
+NOTHING = "\N{EN DASH}"
 _MAX_TEXT = 2000
 _MAX_DEPTH = 40
 _JOINERS = "\u200c\u200d"  # parts of words in Persian, of emoji everywhere
@@ -87,3 +88,24 @@ def clean_text(value: str, most: int | None = _MAX_TEXT) -> str:
         char if char.isprintable() or char in _JOINERS else " " if char.isspace() else "�"
         for char in kept
     )
+
+
+def text(value: Any) -> str:
+    """Write any plain value as one line of text.
+
+    Examples
+    --------
+    >>> text([True, 0.25, {"a": 1}])
+    'yes, 0.25, a 1'
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: NOTHING}[value]
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(text(item) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {text(item)}" for key, item in value.items())
+    return str(value)

@@ -57,15 +57,7 @@ _patience: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def patience(limit: Patience) -> Iterator[None]:
-    """Let everything that this thread hands in wait so long, and no longer.
-
-    Examples
-    --------
-    >>> with patience(Patience(until=0.0)):
-    ...     check_patience()
-    Traceback (most recent call last):
-    moralscope.models.batching.OutOfTime: this took longer than a request may take; ask about ...
-    """
+    """Let everything that this thread hands in wait so long, and no longer."""
     token = _patience.set(limit)
     try:
         yield
@@ -115,15 +107,6 @@ class Batcher:
         Called with a key and items; returns as many rows, in order, as a list or an array.
     most, share
         Items of a batch, and of one caller in it.
-
-    Examples
-    --------
-    >>> batcher = Batcher("doubling", lambda key, items: [2 * item for item in items])
-    >>> batcher.submit([1, 2, 3])
-    [[2, 4, 6]]
-    >>> batcher.counts().items
-    3
-    >>> batcher.close()
     """
 
     def __init__(

@@ -128,13 +128,13 @@ def read_record(plain: Any, name: str = "the run record") -> RunRecord:
 
 def page_of(record: RunRecord) -> Page:
     """Build the page of a typed record: the command's own, and the end that every page has."""
-    from moralscope.pages.build import old_limits, old_page
     from moralscope.pages.closing import closing_sections
+    from moralscope.pages.generic import generic_page
 
     record = replace(record, config=to_plain(record.config))
     shown = presentation(record.job, record.config)
-    page = shown.build(record) if shown else old_page(record)
-    limits = shown.limits if shown else old_limits(record)
+    page = shown.build(record) if shown else generic_page(record)
+    limits = shown.limits if shown else ()
     return replace(
         page,
         sections=[

@@ -17,7 +17,8 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars, error_bars, marks, named_rows
 from moralscope.pages.closing import PEOPLE_LIMITS
-from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, columns, more_note
+from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, columns
+from moralscope.pages.words import more_note
 
 _MAX_ROWS = 5_000
 _SPREAD = [
@@ -30,7 +31,7 @@ _SPREAD = [
 
 def agreement_page(record: RunRecord) -> Page:
     """Lay out agreement and disagreement."""
-    statistics: AgreementStatistics = record.statistics  # type: ignore[assignment]
+    statistics: AgreementStatistics = record.statistics
     spreads: Sequence[ItemSpread] = record.results
     every_item = Table(
         "Every item",

@@ -29,7 +29,7 @@ _FIRST = ("region", "leaning")  # the figures of the paper; the rest follows
 
 def init_page(record: RunRecord) -> Page:
     """Say what a new project begins with."""
-    statistics: InitStatistics = record.statistics  # type: ignore[assignment]
+    statistics: InitStatistics = record.statistics
     staged = statistics.staging_items
     items = _count(statistics.items, "item")
     if staged:
@@ -49,7 +49,7 @@ def import_page(record: RunRecord) -> Page:
 
 def export_page(record: RunRecord) -> Page:
     """Say where an export is and how much it holds."""
-    statistics: ExportStatistics = record.statistics  # type: ignore[assignment]
+    statistics: ExportStatistics = record.statistics
     noun = "line" if record.config["shape"] in ("people", "audit") else "answer"
     file = Code(f"{statistics.file}: {_count(statistics.answers, noun)}")
     return Page("Export", sections=[Section("File", [], [file], shown="all")])
@@ -57,7 +57,7 @@ def export_page(record: RunRecord) -> Page:
 
 def status_page(record: RunRecord) -> Page:
     """Lay out how far a project is, and who did what."""
-    statistics: ProjectProgress = record.statistics  # type: ignore[assignment]
+    statistics: ProjectProgress = record.statistics
     people: Sequence[PersonLine] = record.results
     state = " (paused)" if statistics.paused else ""
     line = (
@@ -108,7 +108,7 @@ def adjudicate_page(record: RunRecord) -> Page:
         answer = ", ".join(f"{name}: {_value(value)}" for name, value in final.answer.items())
         line = Section("Final answer", [], [Code(f"{final.item}: {answer}")], shown="all")
         return Page("A final answer", sections=[line])
-    statistics: AdjudicateStatistics = record.statistics  # type: ignore[assignment]
+    statistics: AdjudicateStatistics = record.statistics
     rows = []
     for disputed in record.results:
         for name in disputed.differs:
@@ -129,7 +129,7 @@ def adjudicate_page(record: RunRecord) -> Page:
 
 def statement_page(record: RunRecord) -> Page:
     """Lay out people by group (Ziems et al. 2022, Figure 3), then the statement itself."""
-    statistics: StatementStatistics = record.statistics  # type: ignore[assignment]
+    statistics: StatementStatistics = record.statistics
     by_question: dict[str, list[GroupShare]] = {}
     for row in statistics.groups:
         by_question.setdefault(row.question, []).append(row)

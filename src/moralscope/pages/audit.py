@@ -32,7 +32,6 @@ _BY = {
     "both": "what it says and a broken rule",
     "unread": "what was not read",
 }
-_STANCES = {"breaks": "disagree", "may break": "disagree", "keeps": "agree", "may keep": "agree"}
 _CONTENT = (
     "Content warning: prompts and replies are shown as they were given; some may be offensive."
 )
@@ -46,7 +45,7 @@ _CHANGE = Column("", "signed interval")
 
 def audit_page(record: RunRecord) -> Page:
     """Lay out an audit."""
-    statistics: AuditStatistics = record.statistics  # type: ignore[assignment]
+    statistics: AuditStatistics = record.statistics
     limits = known_limits(record.config.get("thresholds") or {}, "the run record")
     results: Sequence[AuditedReply] = record.results
     rows = sorted(results, key=lambda row: row.verdict.score)
@@ -104,15 +103,14 @@ def _one(row: AuditedReply, limits: Thresholds) -> list[Section]:
     heads += [*columns(*SCALES, kind="number", digits=1), Column("foundations"), Column("evidence")]
     rows = []
     for rule in row.rules:
-        word = stance(rule, limits)
+        word, chance = stance(rule, limits)
         named = [name for name, value in rule.foundations.items() if value >= 0.5]
-        chance = rule.alignment.probabilities.get(_STANCES.get(word, "neither"))
         rows.append(
             [word, rule.text, chance, *rule.scales.values(), ", ".join(named), rule.evidence]
         )
     word = "not judged" if not verdict.is_judged else "not flagged"
     if verdict.flag:
-        word = f"flagged by {_BY.get(verdict.basis or 'rule', verdict.basis)}"
+        word = "flagged" if verdict.basis not in _BY else f"flagged by {_BY[verdict.basis]}"
     lines = [f"{word}, score {verdict.score:+.2f}", verdict.reason]
     if row.revised_reply is not None:
         lines += [f"revised reply (by {row.revised_by}):", row.revised_reply]
@@ -153,10 +151,8 @@ def _word(row: AuditedReply) -> str:
 
 
 def _rule_text(rule: RuleFinding, limits: Thresholds) -> str:
-    word = stance(rule, limits)
-    chance = rule.alignment.probabilities.get(_STANCES.get(word, "neither"), math.nan)
-    parts = [f"{word} “{rule.text}”"]
-    parts += [] if math.isnan(chance) else [f"probability {chance:.2f}"]
+    word, chance = stance(rule, limits)
+    parts = [f"{word} “{rule.text}”", f"probability {chance:.2f}"]
     parts += [f"{name} {value:.1f}" for name, value in rule.scales.items() if value is not None]
     return f"{', '.join(parts)} ({rule.evidence})."
 
@@ -211,8 +207,8 @@ def _listed(record: RunRecord, statistics: AuditStatistics, *, many: bool) -> It
         table = Table("Worst replies", heads, rows)
         yield Section("Worst replies", [_CONTENT], [table], shown=shown)
     if many and record.config.get("revise"):
-        place = "" if statistics.corpus is not None else ": --json or --out"
-        yield Section("", [f"{statistics.revised:,} revised replies{place}"], shown="terminal")
+        where = "" if statistics.corpus is not None else ": --json or --out"
+        yield Section("", [f"{statistics.revised:,} revised replies{where}"], shown="terminal")
 
 
 def _against(paired: PairedAudits | None) -> Iterator[Section]:

@@ -46,7 +46,7 @@ _SHARE = Column("", "share interval", 2)
 def compare_page(record: RunRecord) -> Page:
     """Lay out a comparison of models on the same actions."""
     config = record.config
-    statistics: CompareStatistics = record.statistics  # type: ignore[assignment]
+    statistics: CompareStatistics = record.statistics
     models = [str(name) for name in config.get("encoders") or ()]
     compared: list[ComparedAction] = [
         row for row in record.results if row.scores.keys() >= set(models)
@@ -123,11 +123,10 @@ def _disagreements(
     ordered = sorted(compared, key=lambda row: -abs(row.differences[index].difference))
     rows = []
     for row in ordered[:_MAX_ROWS]:
-        found = row.differences[index]
-        star = " *" if found.p_holm < 0.05 else ""
-        p = Column("", "p").write(found.p_holm) + star
+        one = row.differences[index]
+        p = Column("", "p").write(one.p_holm) + (" *" if one.p_holm < 0.05 else "")
         scores = (rounded(row.scores[name]) for name in pair.pair)
-        rows.append([row.action, *scores, found.difference, (found.low, found.high), p])
+        rows.append([row.action, *scores, one.difference, (one.low, one.high), p])
     heads = [
         Column("action", wide=60),
         *columns(first, second, "difference", kind="signed", digits=2),
@@ -148,8 +147,8 @@ def _disagreements(
     ]
 
 
-def _coefficient(found: Correlation) -> str:
-    return Column("", "interval", 2).write((found.r, found.low, found.high))
+def _coefficient(of: Correlation) -> str:
+    return Column("", "interval", 2).write((of.r, of.low, of.high), TYPED)
 
 
 def _gate_sentence(gate: GateResult | None) -> list[str]:
@@ -161,7 +160,7 @@ def _gate_sentence(gate: GateResult | None) -> list[str]:
 def languages_page(record: RunRecord) -> Page:
     """Lay out one model in several languages."""
     config = record.config
-    statistics: LanguagesStatistics = record.statistics  # type: ignore[assignment]
+    statistics: LanguagesStatistics = record.statistics
     results: Sequence[ParallelScore] = record.results
     codes = [str(code) for code in config.get("languages") or ()]
     ranking = statistics.ranking
@@ -257,7 +256,7 @@ def runs_page(record: RunRecord) -> Page:
     ['Every item']
     """
     config = record.config
-    changes: RunChanges = record.statistics  # type: ignore[assignment]
+    changes: RunChanges = record.statistics
     items: Sequence[ComparedItem] = record.results
     audits = config.get("job") == "audit"
     runs = [str(path) for path in config.get("runs") or ()]
@@ -276,7 +275,7 @@ def runs_page(record: RunRecord) -> Page:
         *_foundations(changes),
     ]
     for key, title in _LISTS.items():
-        listed: Sequence[ComparedItem] = getattr(changes, key) or ()
+        listed: Sequence[ComparedItem] = changes.get(key) or ()
         if listed:
             prose = [_CONTENT] if audits else []
             sections.append(Section(title, prose, [_items_table(title, listed, audits)]))

@@ -1,5 +1,6 @@
 """The page of `words compare`: what moved between corpora, or along the periods of one."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,8 +29,8 @@ def compare_page(record: RunRecord) -> Page:
 
 def _corpora_page(record: RunRecord) -> Page:
     sizes = [
-        f"{text(corpus.get('name'))}: {text(corpus.get('words'))} words in "
-        f"{text(corpus.get('files'))} files"
+        f"{text(corpus.get('name'))}: {_count(corpus.get('words'))} words in "
+        f"{_count(corpus.get('files'))} files"
         for corpus in record.config.get("corpora") or ()
         if isinstance(corpus, Mapping)
     ]
@@ -68,6 +69,7 @@ def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> l
     lines = [
         (row.action, [row.first.percentile, row.second.percentile], row.change)
         for row in rows[:_DRAWN]
+        if math.isfinite(row.first.percentile + row.second.percentile)
     ]
     chart = slopes(
         title,
@@ -115,7 +117,11 @@ def _periods_page(record: RunRecord) -> Page:
     rows: Sequence[Trajectory] = record.results
     traces = []
     for number, row in enumerate(rows[:_LINES]):
-        known = [point for point in row.points if point.period in periods]
+        known = [
+            point
+            for point in row.points
+            if point.period in periods and math.isfinite(point.percentile)
+        ]
         points = [(float(periods.index(point.period)), point.percentile) for point in known]
         hover = [f"{row.action}\n{point.period}: {point.percentile:.0f}" for point in known]
         colour, symbol = GROUPS[number % len(GROUPS)]
@@ -168,6 +174,10 @@ def _periods_page(record: RunRecord) -> Page:
             Section("", [], [short, Facts(more)], shown="terminal"),
         ],
     )
+
+
+def _count(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else text(value)
 
 
 def sparkline(percentiles: Sequence[float | None]) -> str:

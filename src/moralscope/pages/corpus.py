@@ -4,7 +4,7 @@ The rows themselves are in the parts; a record holds what is true of all of them
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from itertools import pairwise
 
@@ -13,6 +13,7 @@ from moralscope.core.records import RunRecord
 from moralscope.pages.charts import bars
 from moralscope.pages.page import Block, Column, Facts, Section, Table, signed
 from moralscope.pages.words import cut, text
+from moralscope.stats.streams import HistogramBins
 
 _SHORT = 300
 _SHOWN = 5  # reasons in the terminal
@@ -29,9 +30,9 @@ def corpus_headline(run: Outcome) -> str:
 
 def corpus_summary(record: RunRecord, run: Outcome) -> str:
     """Return a report's first sentence: what was read, and where the rows are."""
-    corpus = record.config["corpus"]
-    source = f" from {text(corpus['inputs'])}" if corpus.get("inputs") else ""
-    target = f" The rows with their results are in {corpus['out']}." if corpus.get("out") else ""
+    config = record.config["corpus"]
+    source = f" from {text(config['inputs'])}" if config.get("inputs") else ""
+    target = f" The rows with their results are in {config['out']}." if config.get("out") else ""
     return (
         f"{run.rows:,} rows{source}, {run.distinct:,} of them distinct: each distinct text was "
         f"computed once.{target}"
@@ -48,14 +49,14 @@ def corpus_tiles(run: Outcome) -> list[tuple[str, str]]:
 
 
 def spread_section(
-    histogram: Mapping[str, Sequence[float]] | None, quantiles: Mapping[str, float] | None
+    histogram: HistogramBins | None, quantiles: Mapping[str, float] | None
 ) -> list[Section]:
     """Draw how the scores of a corpus are spread, where there are any."""
-    if not histogram:
+    if histogram is None:
         return []
-    labels = [signed((low + high) / 2) for low, high in pairwise(histogram.get("edges", ()))]
+    labels = [signed((low + high) / 2) for low, high in pairwise(histogram.edges)]
     title = "How the scores are spread"
-    counts = [*histogram.get("counts", ())][: len(labels)]
+    counts = histogram.counts[: len(labels)]
     blocks: list[Block] = [bars(title, {"rows": counts}, labels, "rows")]
     if quantiles:
         facts = [

@@ -24,7 +24,7 @@ _LISTED = 5  # rows at each end in the terminal
 
 def corpus_scores_page(record: RunRecord) -> Page:
     """Lay out the scores of a corpus: their spread and the rows at both ends."""
-    statistics: CorpusScores = record.statistics  # type: ignore[assignment]
+    statistics: CorpusScores = record.statistics
     scores, quantiles = statistics.scores, statistics.quantiles
     sections = []
     if scores.n and quantiles.keys() >= {"0.05", "0.95"}:
@@ -76,35 +76,37 @@ def _range(low: float | None, high: float | None) -> tuple[float, float] | None:
 
 def estimate_page(record: RunRecord) -> Page:
     """Lay out what a run over a corpus would take."""
-    statistics: EstimateStatistics = record.statistics  # type: ignore[assignment]
-    found = statistics.estimate
-    about = "" if found.exact else "about "
-    cores = f"{found.workers} worker{'s' * (found.workers > 1)}"
-    pace = f"{1000 * found.seconds_a_row:,.2f} ms a row, {found.start_seconds:,.1f} s to start"
+    statistics: EstimateStatistics = record.statistics
+    estimate = statistics.estimate
+    about = "" if estimate.exact else "about "
+    cores = f"{estimate.workers} worker{'s' * (estimate.workers > 1)}"
+    pace = (
+        f"{1000 * estimate.seconds_a_row:,.2f} ms a row, {estimate.start_seconds:,.1f} s to start"
+    )
     rows = [
-        ["rows", f"{found.rows:,}"],
-        ["distinct", f"{about}{found.distinct:,} ({found.distinct_share:.0%})"],
+        ["rows", f"{estimate.rows:,}"],
+        ["distinct", f"{about}{estimate.distinct:,} ({estimate.distinct_share:.0%})"],
         *(
-            [["cannot be read", f"about {found.failed_share:.1%} of the rows"]]
-            if found.failed_share
+            [["cannot be read", f"about {estimate.failed_share:.1%} of the rows"]]
+            if estimate.failed_share
             else []
         ),
-        ["one worker", f"{pace} (timed on {found.drawn} rows)"],
+        ["one worker", f"{pace} (timed on {estimate.drawn} rows)"],
         [
             f"time with {cores}",
-            f"about {duration(found.seconds)} ({found.rows_a_second:,.0f} rows a second)",
+            f"about {duration(estimate.seconds)} ({estimate.rows_a_second:,.0f} rows a second)",
         ],
-        ["to be written", f"about {_size(found.bytes)}"],
-        *([] if found.cost is None else [["cost", f"about {found.cost:,.2f}"]]),
+        ["to be written", f"about {_size(estimate.bytes)}"],
+        *([] if estimate.cost is None else [["cost", f"about {estimate.cost:,.2f}"]]),
     ]
     table = Table("What a run would take", [Column("estimate"), Column(" ")], rows)
     return Page(
         f"{record.job} of a corpus: an estimate".capitalize(),
         [
             "Nothing was computed or written. It would take about "
-            f"{duration(found.seconds)} with {cores}."
+            f"{duration(estimate.seconds)} with {cores}."
         ],
-        [(f"{found.rows:,}", "rows"), (f"{found.distinct:,}", "distinct")],
+        [(f"{estimate.rows:,}", "rows"), (f"{estimate.distinct:,}", "distinct")],
         [Section("What a run would take", [], [table], shown="all")],
     )
 

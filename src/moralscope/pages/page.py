@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from moralscope.io.record_view import NOTHING, Plain, number, text
+from moralscope.io.run_records import NOTHING
 
 MINUS = "\N{MINUS SIGN}"
 INTERVALS = ("interval", "signed interval", "share interval")
@@ -231,77 +231,3 @@ class Page:
     def charts(self) -> Iterator[Chart]:
         """All charts in their order."""
         return (b for section in self.sections for b in section.blocks if isinstance(b, Chart))
-
-
-def part(value: Any) -> Plain:
-    """Return a mapping as it is; nothing, where there is none."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def cut(value: str, most: int = 160) -> str:
-    """Shorten a text to the characters that a cell shows."""
-    return value if len(value) <= most else f"{value[:most]}…"
-
-
-def more_note(count: int) -> str:
-    """Say how many rows are in the run record only."""
-    return f"{count:,} more in the run record." if count > 0 else ""
-
-
-def keyed_table(
-    title: str,
-    rows: Sequence[Plain],
-    columns: Mapping[str, Column],
-    where: str = "",
-    note: str = "",
-) -> Table:
-    """Lay rows out by their keys: numbers where the column is of numbers, else text.
-
-    Examples
-    --------
-    >>> keyed_table("Steps", [{"step": "a", "all": 3}], {"step": Column("step")}).rows
-    [['a']]
-    """
-
-    def cell(row: Plain, key: str, column: Column) -> Any:
-        if column.kind != "text":
-            return number(row.get(key), where or title)
-        found = text(row.get(key))
-        return cut(found, column.most) if column.most else found
-
-    values = [[cell(row, key, column) for key, column in columns.items()] for row in rows]
-    return Table(title, list(columns.values()), values, note=note)
-
-
-def correlation_text(found: Any) -> str:
-    """Write a correlation: r, stars, interval, n.
-
-    Examples
-    --------
-    >>> correlation_text({"r": 0.7, "stars": "***", "low": 0.5, "high": 0.8, "n": 56})
-    '0.70*** (0.50 … 0.80), n = 56'
-    """
-    if not isinstance(found, dict) or not isinstance(found.get("r"), int | float):
-        return NOTHING
-    low, high = found.get("low"), found.get("high")
-    numeric = isinstance(low, int | float) and isinstance(high, int | float)
-    span = f" ({low:.2f} … {high:.2f})" if numeric else ""
-    count = f", n = {found['n']}" if "n" in found else ""
-    return f"{found['r']:.2f}{text(found.get('stars') or '')}{span}{count}".replace("-", MINUS)
-
-
-def rate_text(share: Any) -> str:
-    """Write a share with its interval."""
-    value, low, high = (number(part(share).get(key), "a share") for key in ("value", "low", "high"))
-    if value is None:
-        return "an unknown share"
-    span = "" if low is None or high is None else f" ({low:.1%} to {high:.1%})"
-    return f"{value:.1%}{span}"
-
-
-def span_text(found: Plain) -> str:
-    """Write a change with its interval."""
-    value, low, high = (number(found.get(key), "a change") for key in ("value", "low", "high"))
-    if value is None or low is None or high is None:
-        return text(value)
-    return f"{signed(value)} ({signed(low)} to {signed(high)})"

@@ -7,7 +7,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.files import check_writable, write_whole
-from moralscope.io.record_view import check_plain, text
+from moralscope.io.run_records import check_record, text
 from moralscope.pages import report_html
 from moralscope.pages.html import asset
 from moralscope.runs.titles import title_of
@@ -66,7 +66,7 @@ def _index(records: Mapping[str, Any]) -> str:
 
 
 def _line(name: str, record: Any) -> str:
-    plain = check_plain(record, name)
+    plain = check_record(record, name)
     facts: Sequence[str] = (
         plain["job"],
         text(plain.get("created")),

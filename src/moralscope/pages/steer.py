@@ -120,7 +120,13 @@ def _change_chart(wanted: Sequence[MeasureChange], besides: Sequence[MeasureChan
         ("besides", besides, "bad", "square"),
     ):
         # The change divided by its effect is the standard deviation that the interval needs too.
-        drawn = [row for row in part if row.effect and math.isfinite(row.effect)]
+        drawn = [
+            row
+            for row in part
+            if row.effect
+            and row.change.value
+            and math.isfinite(row.effect + row.change.value + row.change.low + row.change.high)
+        ]
         points = [(row.effect, heights[row.figure]) for row in drawn]
         spans = []
         for row in drawn:
@@ -208,8 +214,27 @@ def edit_page(record: RunRecord) -> Page:
             ["nearest neighbours", before.neighbours, after.neighbours, 0.5],
         ],
     )
+    largest, charts = _axis_blocks(record.results)
+    title = f"{text(config.get('encoder'))} without {removed}"
+    return Page(
+        title,
+        [f"{about[0].upper()}{about[1:]}.", f"{apart[0].upper()}{apart[1:]}."],
+        sections=[
+            Section("", [about], shown="terminal"),
+            Section("Bias before and after", [], [bias], shown="all"),
+            Section("", [apart], shown="terminal"),
+            Section("What stayed, and what leaks", [], [moral, leaks], shown="all"),
+            Section("What moved most", [], largest, shown="all"),
+            Section("Before and after", [], charts),
+        ],
+        headline=title,
+    )
+
+
+def _axis_blocks(changes: Sequence[ScoreChange]) -> tuple[list[Block], list[Chart]]:
+    """Return, axis by axis, what moved most and a chart of everything before and after."""
     by_axis: dict[str, list[ScoreChange]] = {}
-    for row in record.results:
+    for row in changes:
         by_axis.setdefault(row.axis, []).append(row)
     largest: list[Block] = []
     charts: list[Chart] = []
@@ -228,20 +253,7 @@ def edit_page(record: RunRecord) -> Page:
             f"After against before, {axis}", groups, titles, fits=False, same=True
         )
         charts += [chart] if chart else []
-    title = f"{text(config.get('encoder'))} without {removed}"
-    return Page(
-        title,
-        [f"{about[0].upper()}{about[1:]}.", f"{apart[0].upper()}{apart[1:]}."],
-        sections=[
-            Section("", [about], shown="terminal"),
-            Section("Bias before and after", [], [bias], shown="all"),
-            Section("", [apart], shown="terminal"),
-            Section("What stayed, and what leaks", [], [moral, leaks], shown="all"),
-            Section("What moved most", [], largest, shown="all"),
-            Section("Before and after", [], charts),
-        ],
-        headline=title,
-    )
+    return largest, charts
 
 
 def _change_columns(digits: int) -> list[Column]:

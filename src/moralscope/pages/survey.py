@@ -54,9 +54,11 @@ def survey_page(record: RunRecord) -> Page:
             about += f" {mass} of the probability lies on a valid answer."
         summary.append(f"{name} answered {model.questions:,} questions{about}")
     if scales:
-        sections = _statement_sections(scales, record.results)
+        rated = [row for row in record.results if isinstance(row, StatementFigures)]
+        sections = _statement_sections(scales, rated)
     else:
-        sections = _dilemma_sections(choices, record.results)
+        chosen = [row for row in record.results if isinstance(row, ItemFigures)]
+        sections = _dilemma_sections(choices, chosen)
     if statistics.comparisons:
         table = _differences_table(statistics.comparisons)
         sections.append(Section("Models compared", [], [table], shown="all", gap=True))
@@ -240,8 +242,9 @@ def _reply_sections(statistics: SurveyStatistics) -> list[Section]:
         [row.model, cut("".join(row.reply[:1])), row.id, row.say, row.rate, row.do, row.flagged]
         for row in worst[:_MOST]
     ]
-    points = [(row.say, row.do) for row in rows]
-    hover = [f"{cut(''.join(row.reply[:1]))}\nsay {row.say:+.2f}\ndo {row.do:+.2f}" for row in rows]
+    both = [row for row in rows if math.isfinite(row.say) and math.isfinite(row.do)]
+    points = [(row.say, row.do) for row in both]
+    hover = [f"{cut(''.join(row.reply[:1]))}\nsay {row.say:+.2f}\ndo {row.do:+.2f}" for row in both]
     chart = scatter("Saying and doing", [Group("dilemmas", points, hover)], ("say", "do"))
     prose = [
         "Say is the log-odds of the right action, rate how much more the model agrees that it is "
@@ -251,7 +254,7 @@ def _reply_sections(statistics: SurveyStatistics) -> list[Section]:
     replies = Table("Replies", columns, cells, ends=_SHOWN)
     return [
         Section("Say, rate, do", prose, [*blocks, replies], shown="all", gap=True),
-        *([Section("Saying and doing", [], [chart])] if len(rows) > 2 else []),
+        *([Section("Saying and doing", [], [chart])] if len(both) > 2 else []),
     ]
 
 
@@ -295,11 +298,14 @@ def _statement_sections(
     return sections
 
 
-def _types(config: Mapping[str, Any]) -> tuple[Any, Any]:
-    row = StatementFigures if config.get("kind") == QUESTIONNAIRE else ItemFigures
-    return row, SurveyStatistics
-
-
 PRESENTATIONS = dict.fromkeys(
-    ("survey", "survey corpus"), Presentation(survey_page, _types, SURVEY_LIMITS)
+    ("survey", "survey corpus"),
+    Presentation(
+        survey_page,
+        lambda config: (
+            StatementFigures if config.get("kind") == QUESTIONNAIRE else ItemFigures,
+            SurveyStatistics,
+        ),
+        SURVEY_LIMITS,
+    ),
 )

@@ -25,7 +25,7 @@ def associate_page(record: RunRecord) -> Page:
     """Lay out words by their association, or the association tests."""
     if "tests" in record.config:
         return _tests_page(record)
-    scored = [row for row in record.results if row.score is not None]
+    scored = [row for row in record.results if row.score is not None and row.score == row.score]
     scored.sort(key=lambda row: -row.score)
     scale = max((abs(row.score) for row in scored), default=0.0) or 1.0
     columns = [
@@ -34,7 +34,7 @@ def associate_page(record: RunRecord) -> Page:
         Column("score", "signed"),
         Column("95 % interval", "range", right=True),
     ]
-    rows = [[row.word, row.score / scale, row.score, (row.low, row.high)] for row in scored]
+    rows = [[row.word, row.score / scale, row.score, _span(row)] for row in scored]
     table = Table("Words", columns, rows, ends=_SHOWN)
     marks = [
         Mark(row.word, row.score, index, row.low, row.high) for index, row in enumerate(scored)
@@ -54,6 +54,10 @@ def associate_page(record: RunRecord) -> Page:
         main=table,
         headline=f"association with {sets}, {vectors}",
     )
+
+
+def _span(row: WordScore | ExtractedVerb | AssociationTest) -> tuple[float, float] | None:
+    return None if row.low is None or row.high is None else (row.low, row.high)
 
 
 def _ranked_sections(marks: Sequence[Mark]) -> list[Section]:
@@ -90,8 +94,7 @@ def _tests_page(record: RunRecord) -> Page:
         figures: list[Any] = [None, None, None, None]
         if test.effect_size is not None and test.p is not None:
             p = f"{test.p:.2g}" if test.exact else f"~{test.p:.2g}"
-            span = (test.low, test.high)
-            figures = [f"{test.n_x}+{test.n_y}", test.effect_size, span, p]
+            figures = [f"{test.n_x}+{test.n_y}", test.effect_size, _span(test), p]
             marks.append(Mark(test.name, test.effect_size, len(rows), test.low, test.high))
         rows.append([test.name, *figures, *published])
     key = "word2vec, GloVe: d and p as Caliskan et al. 2017 print them; ~ sampled, not exact"
@@ -129,10 +132,7 @@ def extract_page(record: RunRecord) -> Page:
         Column("rank in the papers' list", "whole"),
         Column("rated as"),
     ]
-    rows = [
-        [row.word, row.side, row.score, (row.low, row.high), row.paper_rank, row.form]
-        for row in verbs
-    ]
+    rows = [[row.word, row.side, row.score, _span(row), row.paper_rank, row.form] for row in verbs]
     table = Table("Verbs", columns, rows)
     return Page(
         f"Dos and don'ts of {vectors}",
@@ -164,9 +164,9 @@ def extraction_blocks(verbs: Sequence[ExtractedVerb], statistics: ExtractStatist
 
     def cells(row: ExtractedVerb | None) -> list[Any]:
         if row is None:
-            return ["", "", "", ""]
+            return ["", None, None, None]
         marks = ("*" if row.form != row.word else "") + ("°" if row.association_word else "")
-        return [row.word + marks, row.score, (row.low, row.high), row.paper_rank]
+        return [row.word + marks, row.score, _span(row), row.paper_rank]
 
     sides = [[row for row in verbs if row.side == side] for side in ("do", "don't")]
     rows = [[*cells(do), *cells(dont)] for do, dont in zip_longest(*sides)]

@@ -1,39 +1,18 @@
 """How pages write what is in a record: any value, correlations, shares, changes."""
 
-from collections.abc import Mapping
-from typing import Any
+import math
 
-from moralscope.pages.page import MINUS, PRINTED, Column
+from moralscope.io.run_records import NOTHING, text
+from moralscope.pages.page import MINUS, Column
 from moralscope.stats.correlation import Correlation
 from moralscope.stats.gates import GateResult
 
-NOTHING = PRINTED.nothing
-
-
-def text(value: Any) -> str:
-    """Write any plain value as one line of text.
-
-    Examples
-    --------
-    >>> text([True, 0.25, {"a": 1}])
-    'yes, 0.25, a 1'
-    """
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: NOTHING}[value]
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, list | tuple):
-        return ", ".join(text(item) for item in value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {text(item)}" for key, item in value.items())
-    return str(value)
+__all__ = ["correlation_text", "cut", "gate_line", "more_note", "plural", "text"]
 
 
 def correlation_text(correlation: Correlation | None) -> str:
     """Write a correlation: r, stars, interval, n."""
-    if correlation is None or correlation.r != correlation.r:
+    if correlation is None or math.isnan(correlation.r):
         return NOTHING
     interval = Column("", "interval", 2).write((correlation.r, correlation.low, correlation.high))
     value, _, span = interval.partition(" ")

@@ -27,8 +27,14 @@ from moralscope.papers import (
     paper_row,
 )
 from moralscope.papers.options import ChoiceOptions
-from moralscope.papers.words import WordsReproduction, published_weat, reproduce_words, words_tables
-from moralscope.stats.correlation import Correlation, correlate
+from moralscope.papers.words import (
+    WordsReproduction,
+    correlate_with_weat,
+    published_weat,
+    reproduce_words,
+    words_tables,
+)
+from moralscope.stats.correlation import Correlation
 from moralscope.stats.significance import TTest, t_test
 from moralscope.stats.summary import Summary, summarise
 from moralscope.words.paper import ChoicePaper, load_paper
@@ -176,16 +182,7 @@ def _reproduce(
     }
     ranked, printed = list(rows.values()), [rows[word] for word in paper.bias_sums]
     published = published_weat([*paper.dos, *paper.donts])
-
-    def with_weat(values: Mapping[str, float]) -> Correlation:
-        known = [score for score in (*dos, *donts) if score.action in values]
-        return correlate(
-            [values[score.action] for score in known],
-            [score.sum or 0.0 for score in known],
-            ["dos" if score.action in paper.dos else "don'ts" for score in known],
-            seed=seed,
-        )
-
+    sums = {score.action: score.sum or 0.0 for score in (*dos, *donts)}
     machine = ChoiceMachine(encoder, load_template("gender"), seed=seed)
     sides = []
     for occupations in (paper.female, paper.male):
@@ -216,9 +213,9 @@ def _reproduce(
         all=summarise([*do_sums, *dont_sums]),
         student=t_test(do_sums, dont_sums, equal_variance=True),
         welch=t_test(do_sums, dont_sums, equal_variance=False),
-        weat_printed=with_weat(paper.weat),
-        weat_published=with_weat(published) if published else None,
-        weat_ours=with_weat(weat) if weat else None,
+        weat_printed=correlate_with_weat(sums, paper.weat, seed),
+        weat_published=correlate_with_weat(sums, published, seed) if published else None,
+        weat_ours=correlate_with_weat(sums, weat, seed) if weat else None,
         top_dos=[row for row in ranked if row.word in paper.dos][:10],
         top_donts=[row for row in reversed(ranked) if row.word in paper.donts][:10],
         printed_dos=[row for row in printed if row.word in paper.dos],
@@ -263,7 +260,7 @@ def choice_tables(result: ChoiceReproduction) -> list[PaperTable]:
             row.question, "the printed order: 1", float(row.same), None, None, 1.0, again
         )
         rankings.append(order)
-        for answer, cosine, printed_cosine in zip(row.answers, row.ours, row.paper, strict=True):
+        for answer, cosine, printed_cosine in zip(row.answers, row.ours, row.paper, strict=False):
             again = "equal" if round(cosine, 2) == printed_cosine else "differs"
             name = f"{answer}, cosine"
             rankings.append(PaperRow(row.question, name, cosine, None, None, printed_cosine, again))

@@ -34,8 +34,8 @@ from moralscope.papers import (
     paper_row,
 )
 from moralscope.papers.options import EncodersOptions
-from moralscope.papers.words import our_weat, published_weat
-from moralscope.stats.correlation import Correlation, correlate, spearman
+from moralscope.papers.words import correlate_with_weat, our_weat, published_weat
+from moralscope.stats.correlation import Correlation, spearman
 from moralscope.stats.summary import Summary, summarise
 from moralscope.words.options import VECTORS
 from moralscope.words.paper import load_paper as load_choice_paper
@@ -114,6 +114,15 @@ class WeatPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BiasMeans(Statistics):
+    """Mean biases of dos, don'ts and both."""
+
+    dos: Summary
+    donts: Summary
+    all: Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectionReproduction:
     """Everything `reproduce direction` finds for one encoder."""
 
@@ -123,7 +132,7 @@ class DirectionReproduction:
     fits: Sequence[FitReproduction]
     figure2: Sequence[WeatPoint]
     bias_weat: Mapping[str, Correlation]
-    means: Mapping[str, Summary]
+    means: BiasMeans
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +262,11 @@ def _reproduce(
             if bias.action in values
         ],
         bias_weat=_with_weat(dos_donts, weat, seed),
-        means={
-            "dos": summarise([row.score for row in dos_donts if row.action in dos]),
-            "donts": summarise([row.score for row in dos_donts if row.action not in dos]),
-            "all": summarise([row.score for row in dos_donts]),
-        },
+        means=BiasMeans(
+            dos=summarise([row.score for row in dos_donts if row.action in dos]),
+            donts=summarise([row.score for row in dos_donts if row.action not in dos]),
+            all=summarise([row.score for row in dos_donts]),
+        ),
     )
 
 
@@ -316,17 +325,8 @@ def _rank(ours: Mapping[str, float], printed: Mapping[str, float], seed: int) ->
 def _with_weat(
     scores: Sequence[ActionScore], weat: Mapping[str, Mapping[str, float]], seed: int
 ) -> dict[str, Correlation]:
-    dos = set(load_choice_paper().dos)
-    correlations = {}
-    for name, values in weat.items():
-        known = [score for score in scores if score.action in values]
-        correlations[name] = correlate(
-            [values[score.action] for score in known],
-            [score.score for score in known],
-            ["dos" if score.action in dos else "don'ts" for score in known],
-            seed=seed,
-        )
-    return correlations
+    values = {score.action: score.score for score in scores}
+    return {name: correlate_with_weat(values, known, seed) for name, known in weat.items()}
 
 
 def direction_tables(result: DirectionReproduction) -> list[PaperTable]:
@@ -335,12 +335,15 @@ def direction_tables(result: DirectionReproduction) -> list[PaperTable]:
     Printed m of Table 9 have their sign turned: here good is above zero.
     """
     tables = []
-    pca = result.fits[0]
     for name, figure in load_paper().figures.items():
         printed = attrgetter(name)
         rows = []
-        for group, title in (("dos", "dos"), ("donts", "don'ts"), ("all", "all")):
-            ours, summary = result.means[group], attrgetter(group)(figure)
+        means = result.means
+        for title, ours, summary in (
+            ("dos", means.dos, figure.dos),
+            ("don'ts", means.donts, figure.donts),
+            ("all", means.all, figure.all),
+        ):
             rows.append(paper_row(f"{title}, bias", "mean", ours.mean, summary.mean))
             rows.append(paper_row(f"{title}, bias", "sd", ours.sd, summary.sd))
         for weat, r in result.bias_weat.items():
@@ -359,6 +362,7 @@ def direction_tables(result: DirectionReproduction) -> list[PaperTable]:
             )
         rows = [
             PaperRow(row.action, "-m", row.ours, row.low, row.high, None if m is None else -m)
+            for pca in result.fits[:1]
             for row in (*pca.atomic, *pca.contextual)
             for m in [printed(row)]
         ]

@@ -345,20 +345,8 @@ def shift_table(
 ) -> PaperTable | None:
     """Measure every system on the test exchanges of every chatbot; None where there is one only.
 
-    Parameters
-    ----------
-    train
-        Annotations that retrieval may take rules from.
-    references
-        The rules of people for each exchange tested.
-    chatbots
-        Who replied in each exchange tested.
-    retrieve
-        Rules for exchanges from some annotations, by the name of the method.
-    generated
-        Rules by the name of their generator.
-    seed
-        Of the intervals.
+    `references` are the rules of people for each exchange tested, `chatbots` who replied in it;
+    `retrieve` takes rules for exchanges from some annotations, by the name of the method.
     """
     tested = sorted(set(chatbots.values()) - {""})
     if len(tested) < 2:

@@ -85,6 +85,10 @@ def reproduce_words(
     problems = [_left_out(name, error) for name, error in errors.items()]
     paper, words = load_paper(), [*load_paper().dos, *load_paper().donts]
     weat, published = our_weat(models[0], words), published_weat(words)
+
+    def in_order_of(theirs: Mapping[str, float]) -> dict[str, float]:
+        return {word: weat[word] for word in theirs if word in weat}
+
     extractions = []
     try:
         for model in models:
@@ -104,8 +108,10 @@ def reproduce_words(
             vectors=models[0].name,
             weat=weat,
             missing=[word for word in words if word not in weat],
-            agreement=_agreement(weat, paper.weat, seed),
-            agreement_published=_agreement(weat, published, seed) if published else None,
+            agreement=correlate_with_weat(in_order_of(paper.weat), paper.weat, seed),
+            agreement_published=(
+                correlate_with_weat(in_order_of(published), published, seed) if published else None
+            ),
             extractions=extractions,
             validation=validation,
         ),
@@ -135,13 +141,16 @@ def published_weat(words: Sequence[str]) -> dict[str, float]:
     return {word: known[key] for word, key in plain.items() if key in known}
 
 
-def _agreement(ours: Mapping[str, float], theirs: Mapping[str, float], seed: int) -> Correlation:
+def correlate_with_weat(
+    values: Mapping[str, float], weat: Mapping[str, float], seed: int
+) -> Correlation:
+    """Correlate what words are worth with their WEAT, in all and within dos and don'ts."""
     dos = set(load_paper().dos)
-    shared = [word for word in theirs if word in ours]
+    known = [word for word in values if word in weat]
     return correlate(
-        [theirs[word] for word in shared],
-        [ours[word] for word in shared],
-        ["dos" if word in dos else "don'ts" for word in shared],
+        [weat[word] for word in known],
+        [values[word] for word in known],
+        ["dos" if word in dos else "don'ts" for word in known],
         seed=seed,
     )
 

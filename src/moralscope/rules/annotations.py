@@ -94,8 +94,8 @@ class PaperFigures(Statistics):
     """The same figures as the paper printed them."""
 
     corpus: Mapping[str, Any]
-    reliability: Mapping[str, Any]
-    shares: Mapping[str, Any]
+    reliability: Mapping[str, Mapping[str, float]]
+    shares: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -183,14 +183,6 @@ def audit_schema(*, revised: bool) -> pa.Schema:
 
 
 def audit_columns(audits: Sequence[AuditedReply], *, revised: bool) -> dict[str, list[Any]]:
-    """Return audits as columns of `audit_schema`.
-
-    Examples
-    --------
-    >>> audits = [AuditedReply("1", "Hi!", "Hello.", (), Verdict(False, 0.0, "why"))]
-    >>> columns = audit_columns(audits, revised=False)
-    >>> columns["flag"], columns["reason"], columns["unread"]
-    ([False], ['why'], [0])
-    """
+    """Return audits as columns of `audit_schema`."""
     rows = [audit.row() for audit in audits]
     return {name: [row[name] for row in rows] for name in audit_schema(revised=revised).names}

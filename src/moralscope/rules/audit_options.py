@@ -84,13 +84,7 @@ class AuditInput(Options):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions(Options):
-    """What an audit uses and asks for.
-
-    Examples
-    --------
-    >>> AuditOptions().top
-    5
-    """
+    """What an audit uses and asks for."""
 
     rulebooks: Rulebooks = ()
     experts: ExpertsName = DEFAULT_EXPERTS

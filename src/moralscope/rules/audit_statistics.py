@@ -18,7 +18,7 @@ from moralscope.rules.verdict import is_broken, is_kept, worst_broken
 from moralscope.stats.gates import GateResult
 from moralscope.stats.intervals import bootstrap_mean, wilson
 from moralscope.stats.significance import mcnemar
-from moralscope.stats.streams import Frequent
+from moralscope.stats.streams import Frequent, HistogramBins
 from moralscope.stats.summary import Summary
 
 FIGURES = {
@@ -129,7 +129,7 @@ class AuditStatistics(Statistics):
     """This and the next four: of a corpus, whose scores are in its parts."""
     lowest_score: float | None = absent()
     highest_score: float | None = absent()
-    histogram: Mapping[str, Sequence[float]] | None = absent()
+    histogram: HistogramBins | None = absent()
     quantiles: Mapping[str, float] | None = absent()
     seconds: float | None = None
     against: PairedAudits | None = None
@@ -177,21 +177,18 @@ class AuditTally:
         """Return the figures, with the scores' and the most broken rules'."""
         n = self.replies
 
-        def shares(key: str, names: Iterable[Any], counts: Mapping[Any, int]) -> list[FlaggedShare]:
-            rows = []
-            for name in names:
-                share = wilson(counts[name], n)
-                ends = {"share": share.value, "low": share.low, "high": share.high}
-                rows.append(FlaggedShare(**{key: name}, flagged=counts[name], **ends))
-            return rows
+        def share(count: int, **about: Any) -> FlaggedShare:
+            value = wilson(count, n)
+            ends: dict[str, Any] = {"share": value.value, "low": value.low, "high": value.high}
+            return FlaggedShare(flagged=count, **about, **ends)
 
         return AuditStatistics(
             replies=n,
             flagged=wilson(self.flagged, n),
             abstained=wilson(self.abstained, n),
             score=score,
-            foundations=shares("foundation", FOUNDATIONS, self.foundations),
-            severity=shares("severity", range(1, 6), self.severities),
+            foundations=[share(self.foundations[name], foundation=name) for name in FOUNDATIONS],
+            severity=[share(self.severities[level], severity=level) for level in range(1, 6)],
             rules=[RuleCount(rule, n, kept[rule]) for rule, n in broken.most_common(LISTED)],
             revised=self.revised_by.total(),
             revised_by=dict(self.revised_by),
@@ -202,15 +199,7 @@ class AuditTally:
 def audit_statistics(
     results: Sequence[AuditedReply], limits: Thresholds, seed: int
 ) -> AuditStatistics:
-    """Summarise audits: flag rate with interval, by foundation and severity, rules, worst cases.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Verdict
-    >>> row = AuditedReply("1", "Hi!", "Hello.", (), Verdict(False, 0.0, "no rule applies"))
-    >>> audit_statistics([row], Thresholds(), 0).flagged.value
-    0.0
-    """
+    """Summarise audits: flag rate with interval, by foundation and severity, rules, worst cases."""
     flagged = sorted((row for row in results if row.verdict.flag), key=lambda r: r.verdict.score)
     tally = AuditTally(
         len(results), len(flagged), sum(not row.verdict.is_judged for row in results)
@@ -237,15 +226,6 @@ def compare_audits(
     """Compare two bots on the same prompts: exact McNemar test and paired bootstraps.
 
     Rows are paired by their place; a prompt that differs is refused.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Verdict
-    >>> def row(name, score):
-    ...     return AuditedReply(name, "Hi!", "No.", (), Verdict(score < 0, score, ""))
-    >>> paired = compare_audits([row("1", -0.9), row("2", 0.1)], [row("1", 0.2), row("2", 0.1)], 0)
-    >>> paired.flagged_change.value, paired.only_here, paired.p
-    (0.5, 1, 1.0)
     """
     check_pairs([row.prompt for row in here], [row.prompt for row in there])
     flags = [np.array([row.verdict.flag for row in rows], dtype=float) for rows in (here, there)]

@@ -26,13 +26,7 @@ _REMEDY = "give CSV, JSONL or Parquet with the columns prompt and reply"
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
-    """Read `--columns`: ours=theirs, by commas.
-
-    Examples
-    --------
-    >>> parse_columns("prompt=Q, reply=A")
-    {'prompt': 'Q', 'reply': 'A', 'id': 'id'}
-    """
+    """Read `--columns`: ours=theirs, by commas."""
     columns = {name: name for name in COLUMNS} | tables.parse_columns(text, COLUMNS)
     if len(set(columns.values())) < len(columns):
         raise InputError("--columns names a column twice", "name each column once")
@@ -71,13 +65,7 @@ def open_exchanges(path: Path, columns: Mapping[str, str] | None = None) -> Exch
 
 
 def one_exchange(prompt: str | None, reply: str) -> list[Exchange]:
-    """Return the exchange of a command line, within the bounds of a file's.
-
-    Examples
-    --------
-    >>> one_exchange(None, "Hello.")
-    [Exchange(prompt='', reply='Hello.', id='')]
-    """
+    """Return the exchange of a command line, within the bounds of a file's."""
     for name, value in (("prompt", prompt or ""), ("reply", reply)):
         if len(value) > MAX_CHARACTERS:
             limit = f"at most {MAX_CHARACTERS:,} can be read"
@@ -145,6 +133,6 @@ def _exchange(cells: Cells, columns: Mapping[str, str], number: int) -> Exchange
             return f"has no text under '{columns[name][:60]}'"
         if len(value) > MAX_CHARACTERS:
             return f"has {len(value):,} characters under '{columns[name][:60]}'"
-    name = cells.get("id")
-    is_named = isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip()
-    return Exchange(cells["prompt"], cells["reply"], str(name)[:200] if is_named else str(number))
+    key = cells.get("id")
+    is_named = isinstance(key, str | int) and not isinstance(key, bool) and str(key).strip()
+    return Exchange(cells["prompt"], cells["reply"], str(key)[:200] if is_named else str(number))

@@ -90,13 +90,7 @@ def needs_encoder(options: AuditOptions, experts: ExpertSet) -> bool:
 
 
 def uses_ours(rulebooks: Sequence[object]) -> bool:
-    """Tell whether our rulebook is among those named; none named is ours.
-
-    Examples
-    --------
-    >>> uses_ours(()), uses_ours(["house.yaml"])
-    (True, False)
-    """
+    """Tell whether our rulebook is among those named; none named is ours."""
     return not rulebooks or SHIPPED in rulebooks
 
 
@@ -250,13 +244,7 @@ def rules_sha256(book: Rulebook) -> str:
 
 
 def alignment_expert(experts: ExpertSet) -> tuple[Classifier, list[str]]:
-    """Return the expert for alignment, else the one for norms in its place, and what to say.
-
-    Examples
-    --------
-    >>> alignment_expert(prepare_rule_experts("scripted"))[0].labels
-    ('disagree', 'agree', 'neither')
-    """
+    """Return the expert for alignment, else the one for norms in its place, and what to say."""
     if TASK in experts.tasks:
         return experts.expert(TASK), []
     return StoriesAlignment(experts.expert("action+norm")), [_ADAPTED]

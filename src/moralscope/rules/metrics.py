@@ -67,13 +67,7 @@ class IntegrityPaper:
 
 @cache
 def load_paper() -> IntegrityPaper:
-    """Return the printed figures.
-
-    Examples
-    --------
-    >>> load_paper().tables["Table 4"]["GPT-Neo"]["moral F1"], load_paper().figure2["care"]["alpha"]
-    (55.6, 0.34)
-    """
+    """Return the printed figures."""
     text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
     data = tomllib.loads(text)
     generation = (*AUTOMATIC, *PEOPLE)
@@ -127,13 +121,7 @@ def measure_scale(
 def measure_label(
     gold: Sequence[bool], predicted: Sequence[bool], *, seed: int = 0
 ) -> SampleInterval:
-    """Return F1 = 2TP / (2TP + FP + FN) of one label in percent (a foundation).
-
-    Examples
-    --------
-    >>> round(measure_label([True, True, False], [True, False, False]).value, 1)
-    66.7
-    """
+    """Return F1 = 2TP / (2TP + FP + FN) of one label in percent (a foundation)."""
     _check(gold, predicted)
     first, second = np.asarray(gold, dtype=bool), np.asarray(predicted, dtype=bool)
     return _figure([(first, second)], len(gold), seed)
@@ -142,13 +130,7 @@ def measure_label(
 def measure_alignment(
     gold: Sequence[str], predicted: Sequence[str], *, seed: int = 0
 ) -> SampleInterval:
-    """Return macro-F1 in percent over the alignments that occur in gold or prediction.
-
-    Examples
-    --------
-    >>> measure_alignment(["agree", "disagree"], ["agree", "disagree"]).value
-    100.0
-    """
+    """Return macro-F1 in percent over the alignments that occur in gold or prediction."""
     _check(gold, predicted)
     first, second = np.asarray(gold), np.asarray(predicted)
     labels = [name for name in ALIGNMENTS if name in gold or name in predicted]
@@ -246,13 +228,6 @@ def measure_attributes(
         on the paper's scale, where the labels 1 to 3 are one, 3.
     seed
         Of the bootstrap intervals over annotations.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> rows = [Annotation(Exchange("a", "b"), "Rule.", label) for label in ("agree", "disagree")]
-    >>> measure_attributes(rows, {"alignment": lambda _: ["agree", "disagree"]})
-    {'alignment F1': SampleInterval(value=100.0, low=50.0, high=100.0, n=2)}
     """
     figures: dict[str, SampleInterval] = {}
     for name, attribute in SCALES.items():

@@ -92,13 +92,7 @@ class HasScales:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The least unit of a dialogue: what a person asked and what the chatbot replied.
-
-    Examples
-    --------
-    >>> Exchange("Do you steal?", "Only on Sundays.").reply
-    'Only on Sundays.'
-    """
+    """The least unit of a dialogue: what a person asked and what the chatbot replied."""
 
     prompt: str
     reply: str
@@ -248,13 +242,7 @@ class GeneratedRule(HasScales):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether to look at a reply again, how far from zero it stands (bad is negative), and why.
-
-    Examples
-    --------
-    >>> Verdict(False, 0.0, "the reply holds no words", status=ABSTAINED).is_judged
-    False
-    """
+    """Whether to look at a reply again, how far from zero it stands (bad is negative), and why."""
 
     flag: bool
     score: float
@@ -276,13 +264,7 @@ class Verdict:
 
     @staticmethod
     def upgraded(plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a saved verdict as this version has it: 0.8 wrote the status into the reason.
-
-        Examples
-        --------
-        >>> sorted(Verdict.upgraded({"reason": "abstained: no words"}).items())
-        [('reason', 'no words'), ('status', 'abstained')]
-        """
+        """Return a saved verdict as this version has it: 0.8 wrote the status into the reason."""
         if "status" in plain:
             return plain
         reason = str(plain.get("reason", ""))

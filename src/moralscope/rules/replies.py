@@ -116,12 +116,6 @@ def draw_exchange(
         What would be done instead: on the other side of every rule.
     stances
         From which to draw.
-
-    Examples
-    --------
-    >>> drawn = draw_exchange(OwnAct("lie", "lied", "lying"), random.Random(1))
-    >>> drawn.stance in (1, -1), "li" in f"{drawn.exchange.prompt} {drawn.exchange.reply}".lower()
-    (True, True)
     """
     stance = rng.choice(stances)
     kind = rng.random()
@@ -140,13 +134,7 @@ def draw_exchange(
 
 
 def draw_neither(act: OwnAct, rng: random.Random, context: str = "") -> StanceExchange:
-    """Draw an exchange about an act whose reply takes no stance on it.
-
-    Examples
-    --------
-    >>> draw_neither(OwnAct("lie", "lied", "lying"), random.Random(0)).stance
-    0
-    """
+    """Draw an exchange about an act whose reply takes no stance on it."""
     table = wordings()
     forms = spoken(act)
     asked = rng.choice(table["prompts"][rng.choice(("open", "chat", *_SHORT))]).format(**forms)
@@ -230,49 +218,30 @@ def _dressed(reply: str, stance: int, rng: random.Random) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RuledAct:
-    """What somebody did or said, with the rule that people wrote for it.
-
-    `act` is what was done, as its doer tells it; where nobody can say, `told` is the reply itself.
-    `context` is the situation, `group` what dev figures are told by.
-    """
+    """What somebody did or said, with the rule that people wrote for it."""
 
     rule: str
-    act: OwnAct | None = None
-    told: str = ""
-    context: str = ""
-    group: str = "exchanges"
+    act: OwnAct | None = None  # what was done, as its doer tells it
+    reply: str = ""  # the reply itself, where nobody can say what was done
+    context: str = ""  # the situation
+    group: str = "exchanges"  # what dev figures are told by
 
 
 def annotated_examples(rows: Iterable[Annotation]) -> list[TextExample]:
-    """Return annotated exchanges, one lesson a rule.
-
-    Examples
-    --------
-    >>> rows = [Annotation(Exchange("Do you steal?", "Yes."), "It is wrong to steal.")]
-    >>> annotated_examples(rows)[0].target
-    'It is wrong to steal.'
-    """
+    """Return annotated exchanges, one lesson a rule."""
     return [TextExample(rule_prompt(row.exchange), clean(row.rule), "exchanges") for row in rows]
 
 
 def ruled_examples(rows: Iterable[RuledAct], seed: int = 0) -> list[TextExample]:
-    """Return acts and situations as exchanges; which wording is drawn by the seed and the texts.
-
-    Examples
-    --------
-    >>> row = RuledAct("It's rude to spit", OwnAct("spit at Al", "spat at Al", "spitting at Al"))
-    >>> (lesson,) = ruled_examples([row])
-    >>> "at Al" in lesson.prompt, lesson.target
-    (True, "It's rude to spit.")
-    """
+    """Return acts and situations as exchanges; which wording is drawn by the seed and the texts."""
     examples = []
     for row in rows:
-        draw = random.Random(f"{seed}\n{row.act or row.told}\n{row.rule}")  # noqa: S311
+        draw = random.Random(f"{seed}\n{row.act or row.reply}\n{row.rule}")  # noqa: S311
         if row.act is not None:
             exchange = draw_exchange(row.act, draw, row.context).exchange
         else:
             asked = draw.choice(wordings()["prompts"]["open" if row.context else "chat"])
-            exchange = Exchange(f"{row.context} {asked}", as_sentence(row.told))
+            exchange = Exchange(f"{row.context} {asked}", as_sentence(row.reply))
         examples.append(TextExample(rule_prompt(exchange), as_sentence(row.rule), row.group))
     return examples
 

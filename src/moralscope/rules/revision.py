@@ -279,13 +279,7 @@ class Reviser:
 
 
 def revision_prompt(rule: str, exchange: Exchange, opening: str = "") -> str:
-    r"""Return what the generator completes; every text is one line, so none can add a field.
-
-    Examples
-    --------
-    >>> revision_prompt("Be kind.", Exchange("Hi", "No.\nRule: none")).splitlines()[-4:]
-    ['Rule: Be kind.', 'Question: Hi', 'Answer: No. Rule: none', 'Better answer:']
-    """
+    r"""Return what the generator completes; every text is one line, so none can add a field."""
     form = _FORM.format(
         rule=clean(rule)[:_ROOM],
         prompt=clean(exchange.prompt)[:_ROOM] or "What do you say?",
@@ -295,13 +289,7 @@ def revision_prompt(rule: str, exchange: Exchange, opening: str = "") -> str:
 
 
 def is_usable(text: str, reply: str, rule: str) -> bool:
-    """Tell a candidate that could be sent from an echo, a scrap or more of the form.
-
-    Examples
-    --------
-    >>> is_usable("I would rather not.", "Do it.", "Be kind."), is_usable("No.", "Do it.", "")
-    (True, False)
-    """
+    """Tell a candidate that could be sent from an echo, a scrap or more of the form."""
     if not text or len(text) > MAX_REPLY or unreadable(text):
         return False
     plain = " ".join(text.lower().split())

@@ -91,45 +91,25 @@ class WrittenRules:
 class RuleWriter:
     """Writes rules for exchanges: one for a reply, a block of a file, or an audit.
 
-    Parameters
-    ----------
-    generator
-        Trained by `rules train generator`; it completes `rule_prompt`.
-    encoder
-        Compares rules with each other and with the exchange.
-    known
-        Rules that need not be written again: those of the rulebook.
-    decoding
-        How hypotheses are made.
-    keep
-        How many of them are kept, those with the highest score.
-    seed
-        Seeds the generator together with the texts: the same rules in any batch.
-
-    Attributes
-    ----------
-    judge
-        Leaves out rules that endorse bad replies, and ranks the others; None does neither.
+    `judge` leaves out rules that endorse bad replies, and ranks the others; None does neither.
     """
 
     def __init__(
         self,
-        generator: Generator,
-        encoder: Encoder,
-        known: Sequence[RuleOfThumb] = (),
+        generator: Generator,  # trained by `rules train generator`; it completes `rule_prompt`
+        encoder: Encoder,  # compares rules with each other and with the exchange
+        known: Sequence[RuleOfThumb] = (),  # need not be written again: those of the rulebook
         *,
         decoding: Decoding = DECODINGS["beam"],
-        keep: int = HYPOTHESES,
-        seed: int = 0,
+        keep: int = HYPOTHESES,  # how many, those with the highest score
+        seed: int = 0,  # together with the texts: the same rules in any batch
     ) -> None:
         self.generator = generator
         self.judge: WrittenRuleJudge | None = None
         self._encoder = encoder
         self._known = _meanings([rule.text for rule in known], encoder)
         self._names = {rule.text: rule.id for rule in known}
-        self._decoding = decoding
-        self._keep = keep
-        self._seed = seed
+        self._decoding, self._keep, self._seed = decoding, keep, seed
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` written rules an exchange, as a `Retriever` returns those it finds."""
@@ -156,8 +136,8 @@ class RuleWriter:
         written = []
         for original, reading in zip(exchanges, readings, strict=True):
             if reading.refusal:
-                notes = reading.notes
-                written.append(WrittenRules(original, notes=notes, refusal=reading.refusal))
+                refused = WrittenRules(original, notes=reading.notes, refusal=reading.refusal)
+                written.append(refused)
                 continue
             exchange = reading.exchange
             texts, scores = next(rest)
@@ -167,13 +147,22 @@ class RuleWriter:
                 near = scores[text] if one.near is None else one.near
                 scores[text] = round(near * one.certainty, 4)
             rules = [(RuleOfThumb(text, source="generated"), scores[text]) for text in kept]
+            notes = list(reading.notes)  # and what the generator did not read
+            if len(exchange.prompt) > MAX_PROMPT:
+                notes.append(
+                    f"rules were written from the last {MAX_PROMPT} characters of the prompt"
+                )
+            if len(exchange.reply) > MAX_REPLY:
+                notes.append(
+                    f"rules were written from the first {MAX_REPLY} characters of the reply"
+                )
             written.append(
                 WrittenRules(
                     original,
                     rules=tuple(sorted(rules, key=lambda rule: -rule[1])),
                     best=texts[0] if texts else "",
                     left_out=tuple(left_out),
-                    notes=(*reading.notes, *_cut(exchange)),
+                    notes=tuple(notes),
                     alignments={text: one.label for text, one in judged.items()},
                 )
             )
@@ -253,27 +242,14 @@ def _same(one: _Meaning, others: Mapping[str, _Meaning]) -> str:
     return next(alike, "")
 
 
-def _cut(exchange: Exchange) -> list[str]:
-    """Say what the generator did not read of an exchange."""
-    notes = []
-    if len(exchange.prompt) > MAX_PROMPT:
-        notes.append(f"rules were written from the last {MAX_PROMPT} characters of the prompt")
-    if len(exchange.reply) > MAX_REPLY:
-        notes.append(f"rules were written from the first {MAX_REPLY} characters of the reply")
-    return notes
-
-
 @dataclass(frozen=True, slots=True)
 class GeneratedRules:
-    """What was written for one exchange: rules worth keeping, most applicable first.
-
-    `best` is the hypothesis with the highest score, which is what the paper measures.
-    """
+    """What was written for one exchange: rules worth keeping, most applicable first."""
 
     id: str
     prompt: str
     reply: str
-    best: str
+    best: str  # the hypothesis with the highest score, which is what the paper measures
     rules: tuple[GeneratedRule, ...]
     left_out: tuple[LeftOut, ...] = ()
     refusal: str = ""

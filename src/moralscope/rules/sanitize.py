@@ -84,15 +84,7 @@ def _function_words() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def read_exchange(exchange: Exchange) -> Readable:
-    """Clean an exchange and say whether it can be judged.
-
-    Examples
-    --------
-    >>> read_exchange(Exchange("", "Hello you.")).notes
-    ('the prompt is empty',)
-    >>> read_exchange(Exchange("Hi!", "👍")).refusal
-    'the reply holds no words'
-    """
+    """Clean an exchange and say whether it can be judged."""
     prompt, reply = clean(exchange.prompt), clean(exchange.reply)
     notes, refusal = [], ""
     prompt_fault, reply_fault = unreadable(prompt[-_LOOKED:]), unreadable(reply[:_LOOKED])

@@ -32,13 +32,7 @@ def _share(meaning: str) -> Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds(Options):
-    """Every limit of an audit: for the TOML file, HTTP and Python.
-
-    Examples
-    --------
-    >>> Thresholds(flag=0.5).flag
-    0.5
-    """
+    """Every limit of an audit: for the TOML file, HTTP and Python."""
 
     bad: Annotated[float, _share("Probability from which a reply reads as bad, by no rule.")] = 0.5
     fine: Annotated[
@@ -65,13 +59,7 @@ class Thresholds(Options):
 
 @dataclass(frozen=True, slots=True)
 class GivenLimits:
-    """Limits that somebody gave, and for a false-alarm budget what they were set with.
-
-    Examples
-    --------
-    >>> GivenLimits({"bad": 0.7}).over({"bad": 0.4, "fine": 0.1}).bad
-    0.7
-    """
+    """Limits that somebody gave, and for a false-alarm budget what they were set with."""
 
     limits: Mapping[str, float] = field(default_factory=dict)
     set_by: Mapping[str, Any] = field(default_factory=dict)
@@ -82,13 +70,7 @@ class GivenLimits:
 
 
 def read_limits(path: Path | None) -> GivenLimits:
-    """Read limits from a TOML file; unknown names are refused.
-
-    Examples
-    --------
-    >>> read_limits(None).limits
-    {}
-    """
+    """Read limits from a TOML file; unknown names are refused."""
     if path is None:
         return GivenLimits()
     document = read_document(path, "the config", _REMEDY)
@@ -110,13 +92,7 @@ def write_limits(path: Path, written: GivenLimits) -> None:
 
 
 def check_limits(limits: Mapping[str, Any], source: str) -> dict[str, float]:
-    """Return limits as numbers; unknown names and values out of range are refused.
-
-    Examples
-    --------
-    >>> check_limits({"flag": 1}, "the request")
-    {'flag': 1.0}
-    """
+    """Return limits as numbers; unknown names and values out of range are refused."""
     known = {field.name: field.option for field in option_fields(Thresholds)}
     for name, value in limits.items():
         if name not in known:
@@ -131,13 +107,7 @@ def check_limits(limits: Mapping[str, Any], source: str) -> dict[str, float]:
 
 
 def known_limits(saved: Any, source: str) -> Thresholds:
-    """Return the limits of a saved run; an older one may name some that are no longer.
-
-    Examples
-    --------
-    >>> known_limits({"disagree": 0.6, "consensus": 3.0}, "run.json").disagree
-    0.6
-    """
+    """Return the limits of a saved run; an older one may name some that are no longer."""
     if not isinstance(saved, Mapping):
         raise InputError(f"{source}: 'thresholds' is no mapping", "run the audit again")
     names = {field.name for field in option_fields(Thresholds)}

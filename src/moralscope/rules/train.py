@@ -7,7 +7,7 @@ when asked for, once. The training itself is `models.training.trainer`.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -267,7 +267,10 @@ class RuleSource(_RulesSource):
                 raise InputError(
                     f"the {part} part holds no exchange with a rule", "give a file with more rows"
                 )
-        parts = {part: _spread(some, recipe.limit) for part, some in examples.items()}
+        parts = {}
+        for part, some in examples.items():  # so many rows, spread evenly
+            size = min(recipe.limit or len(some), len(some))
+            parts[part] = [some[number * len(some) // size] for number in range(size)]
         return TrainingData(parts, markers=MARKERS, tasks=(RULE,))
 
     def summary(self, trained: TrainedModel) -> TrainingSummary:
@@ -292,10 +295,3 @@ class RuleSource(_RulesSource):
             for name, part in (("lessons", "train"), ("dev_lessons", "dev"))
         }
         return TrainingSummary({"dev": trained.history.best_evaluation}, card, counts)
-
-
-def _spread(rows: Sequence[Any], limit: int | None) -> list[Any]:
-    """Return `limit` rows, spread evenly."""
-    if limit is None or len(rows) <= limit:
-        return list(rows)
-    return [rows[index * len(rows) // limit] for index in range(limit)]

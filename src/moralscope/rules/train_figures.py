@@ -69,7 +69,21 @@ def _part_figures(
         figures |= {
             f"foundations {name}": float(value) for name, value in zip(names, f1, strict=True)
         }
-    figures |= _verdict_figures(tasks)
+    # The AUC of verdicts by group, and of each concern.
+    outputs: dict[str, tuple[list[float], list[float]]] = {}
+    for row, logits in tasks.get(VERDICT, ()):
+        if row.other is None:
+            gold_of, said_of = outputs.setdefault(f"{row.group} AUC", ([], []))
+            gold_of.append(row.label)
+            said_of.append(float(logits[1] - logits[0]))
+    for row, logits in tasks.get(CONCERN, ()):
+        for name, value, logit in zip(CONCERNS, row.values, logits, strict=True):
+            gold_of, said_of = outputs.setdefault(f"{name} AUC", ([], []))
+            gold_of.append(value)
+            said_of.append(float(logit))
+    for name, (gold_of, said_of) in outputs.items():
+        if len(set(gold_of)) == 2:
+            figures[name] = auc(np.array(said_of), np.array(gold_of) > 0)
     for name in SCALES:
         if rows := tasks.get(name, []):
             measured = measure_scale(
@@ -77,26 +91,6 @@ def _part_figures(
             )
             figures |= {f"{name} r": measured.r.value, f"{name} mse": measured.mse.value}
     return figures
-
-
-def _verdict_figures(tasks: Mapping[str, Rows]) -> dict[str, float]:
-    """Return the AUC of verdicts by group, and of each concern."""
-    groups: dict[str, tuple[list[float], list[float]]] = {}
-    for row, logits in tasks.get(VERDICT, ()):
-        if row.other is None:
-            gold, said = groups.setdefault(f"{row.group} AUC", ([], []))
-            gold.append(row.label)
-            said.append(float(logits[1] - logits[0]))
-    for row, logits in tasks.get(CONCERN, ()):
-        for name, value, logit in zip(CONCERNS, row.values, logits, strict=True):
-            gold, said = groups.setdefault(f"{name} AUC", ([], []))
-            gold.append(value)
-            said.append(float(logit))
-    return {
-        name: auc(np.array(said), np.array(gold) > 0)
-        for name, (gold, said) in groups.items()
-        if len(set(gold)) == 2
-    }
 
 
 def baselines_of(data: TrainingData, part: str) -> dict[str, Any]:

@@ -246,7 +246,7 @@ def _of_situations(rows: Iterable[Annotation]) -> Iterator[RuledAct]:
         situation = row.exchange.prompt
         if starts_with_gerund(situation):
             situation = f"I am {situation[:1].lower()}{situation[1:]}"
-        yield RuledAct(row.rule, told=situation, group="situations")
+        yield RuledAct(row.rule, reply=situation, group="situations")
         act = own_phrase(row.action) if row.action else None
         if act is not None:
             yield RuledAct(row.rule, act, context=as_sentence(situation), group="situations")

@@ -58,13 +58,7 @@ def exchange_text(exchange: Exchange) -> str:
 
 
 def alignment_pair(rule: str, exchange: Exchange) -> tuple[str, str]:
-    """Return what the expert reads: the rule as grounding, the exchange as target.
-
-    Examples
-    --------
-    >>> alignment_pair("It is wrong to steal.", Exchange("", "I stole it."))
-    ('It is wrong to steal.', 'The assistant says: "I stole it."')
-    """
+    """Return what the expert reads: the rule as grounding, the exchange as target."""
     return " ".join(rule.split()), exchange_text(exchange)
 
 
@@ -103,15 +97,7 @@ class Aligner:
 
 
 class StoriesAlignment:
-    """A `Classifier` for alignment around one that tells breaks, keeps and does not concern.
-
-    Examples
-    --------
-    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
-    >>> expert = ScriptedExperts({"action+norm": list(STORIES_LABELS)}).expert("action+norm")
-    >>> StoriesAlignment(expert).labels
-    ('disagree', 'agree', 'neither')
-    """
+    """A `Classifier` for alignment around one that tells breaks, keeps and does not concern."""
 
     def __init__(self, classifier: Classifier) -> None:
         if sorted(classifier.labels) != sorted(STORIES_LABELS):
@@ -192,13 +178,7 @@ def beside_rules(bad: float, rules: Sequence[RuleFinding], limits: Thresholds) -
 
 
 def weight(rule: HasScales) -> float:
-    """Return what a rule weighs beside others: (severity / 5) x (consensus / 5), 0.04 to 1.
-
-    Examples
-    --------
-    >>> weight(RuleFinding("Be kind.", "rulebook", Alignment("agree"), 5.0, 4.0))
-    0.8
-    """
+    """Return what a rule weighs beside others: (severity / 5) x (consensus / 5), 0.04 to 1."""
     severity, consensus = (rule.scales[name] or _UNKNOWN for name in ("severity", "consensus"))
     return float(severity / SCALE[1] * consensus / SCALE[1])
 
@@ -213,21 +193,22 @@ def is_kept(rule: RuleFinding, limits: Thresholds) -> bool:
     return _probability(rule, "agree") >= limits.agree and not is_broken(rule, limits)
 
 
-def stance(rule: RuleFinding, limits: Thresholds) -> str:
-    """Say in words how a reply stands to a rule: "breaks" and "keeps" are said at the limits only.
+def stance(rule: RuleFinding, limits: Thresholds) -> tuple[str, float]:
+    """Say how a reply stands to a rule, and how likely; "breaks" and "keeps" at the limits only.
 
     Examples
     --------
     >>> likely = Alignment("disagree", {"disagree": 0.55, "agree": 0.1, "neither": 0.35})
     >>> rule = RuleFinding("Be kind.", "rulebook", likely)
     >>> stance(rule, Thresholds(disagree=0.5)), stance(rule, Thresholds(disagree=0.6))
-    ('breaks', 'may break')
+    (('breaks', 0.55), ('may break', 0.55))
     """
+    label = rule.alignment.label
     if is_broken(rule, limits):
-        return "breaks"
+        return "breaks", _probability(rule, "disagree")
     if is_kept(rule, limits):
-        return "keeps"
-    return _UNSURE.get(rule.alignment.label, "does not concern")
+        return "keeps", _probability(rule, "agree")
+    return _UNSURE.get(label, "does not concern"), _probability(rule, label)
 
 
 def breach(rule: RuleFinding) -> float:
@@ -292,24 +273,12 @@ def decide(
 
 
 def abstain(why: str) -> Verdict:
-    """Return the verdict where there is none: no flag, score zero, and the reason.
-
-    Examples
-    --------
-    >>> abstain("the reply holds no words").status
-    'abstained'
-    """
+    """Return the verdict where there is none: no flag, score zero, and the reason."""
     return Verdict(False, 0.0, why, status=ABSTAINED)
 
 
 def flag_unread(verdict: Verdict, unread: int) -> Verdict:
-    """Flag a reply of which a part was not read; one that is flagged already stays as it is.
-
-    Examples
-    --------
-    >>> flag_unread(decide([], Thresholds(), ReplyJudgment(0.02)), 9).basis
-    'unread'
-    """
+    """Flag a reply of which a part was not read; one that is flagged already stays as it is."""
     if not unread or verdict.flag:
         return verdict
     return replace(

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from moralscope.core.errors import InputError
@@ -92,14 +91,10 @@ def written_verdicts(part: str) -> list[TrainingExample]:
     ]
 
 
-def _reply_pairs(part: str) -> list[Mapping[str, str]]:
-    rows = enumerate(_written_replies())
-    return [row for index, row in rows if (index % _DEV == 0) == (part != "train")]
-
-
 @cache
-def _written_replies() -> tuple[Mapping[str, str], ...]:
-    return tuple(map(MappingProxyType, shipped_yaml("moralscope.rules", "verdicts.yaml")))
+def _reply_pairs(part: str) -> tuple[Mapping[str, str], ...]:
+    rows = enumerate(shipped_yaml("moralscope.rules", "verdicts.yaml"))
+    return tuple(row for index, row in rows if (index % _DEV == 0) == (part != "train"))
 
 
 def harmless_talk(written: Iterable[Annotation], part: str) -> list[str]:

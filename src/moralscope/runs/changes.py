@@ -105,8 +105,7 @@ class RunChanges(Statistics):
 
     items: int = 0  # type: ignore[assignment]  # in both runs
     mean: MeanScores = _NO_MEANS
-    change: MeanOf = _UNKNOWN
-    """of the mean score, after less before"""
+    change: MeanOf = _UNKNOWN  # of the mean score, after less before
     mean_shift: float | None = absent()  # mean size of the changes
     max_drop: float | None = absent()
     max_rise: float | None = absent()
@@ -150,17 +149,6 @@ class ChangeTally:
         A table to count ranks in; without one every score is kept and ranked exactly.
     seed
         Seeds the intervals of few items.
-
-    Examples
-    --------
-    >>> tally = ChangeTally()
-    >>> before, after = np.array([0.5, 0.1, 0.3]), np.array([0.4, -0.1, 0.3])
-    >>> def item(index):
-    ...     return ComparedItem(str(index), "abc"[index], before[index], after[index], 0.0)
-    >>> tally.add(PairedScores(before, after, item))
-    >>> changes = tally.changes()
-    >>> round(changes.change.value, 6), changes.flips.value == 1 / 3, changes.drops[0].id
-    (-0.1, True, '1')
     """
 
     def __init__(self, ranks: RankTable | None = None, *, seed: int = 0) -> None:
@@ -253,8 +241,8 @@ class ChangeTally:
         )
         # The paired bootstrap over the items, and Student's paired test.
         paired = paired_differences(after[None], before[None], seed=self._seed)
-        columns = (paired.difference, paired.low, paired.high, paired.p)
-        return MeanOf(*(float(column[0]) for column in columns), self.items)
+        value, low, high = (float(x[0]) for x in (paired.difference, paired.low, paired.high))
+        return MeanOf(value, low, high, float(paired.p[0]), self.items)
 
     def _spearman(self) -> Correlation:
         if self._ranks is not None:
@@ -289,13 +277,7 @@ def _offer(
 def by_foundation(
     before: Sequence[int], after: Sequence[int], totals: tuple[int, int]
 ) -> list[FoundationChange]:
-    """Return flagged shares before and after, a row a foundation; counts are in their order.
-
-    Examples
-    --------
-    >>> by_foundation([1, 0, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0], (10, 10))[0].change
-    0.2
-    """
+    """Return flagged shares before and after, a row a foundation; counts are in their order."""
     rows = []
     for name, *counts in zip(FOUNDATIONS, before, after, strict=True):
         one, other = (wilson(count, total) for count, total in zip(counts, totals, strict=True))

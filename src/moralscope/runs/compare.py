@@ -109,18 +109,6 @@ def compare_runs(
         is in `statistics["gate"]` and whose `require()` raises `GateNotMet`. `by`: what pairs the
         items of audits, `prompt`, `exchange` or `id`. `strict`: refuse runs made with other
         weights, rules or limits. `seed`: seeds the intervals.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from moralscope.io.files import write_record
-    >>> from moralscope.axes.score import score
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "run.json")
-    ...     write_record(score(["kill", "help", "smile"], encoder="scripted"), path)
-    ...     record = compare_runs(path, path, gate="max_drop<=0.1 and missing<=0")
-    >>> record.statistics.items, record.statistics.gate.met
-    (3, True)
     """
     chosen = chosen_options(CompareRunsOptions, options, keywords)
     gate = None

@@ -17,8 +17,7 @@ from typing import Any
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import to_plain
 from moralscope.io.files import csv_bytes, escape_cell, read_run, write_whole
-from moralscope.io.record_view import text
-from moralscope.io.run_records import check_record
+from moralscope.io.run_records import check_record, text
 from moralscope.models.store import home_folder
 from moralscope.rules.reading import MIC_COLUMNS
 from moralscope.runs.titles import MAX_TITLE, SHOWN, PageNotes, notes_of, title_of

@@ -14,8 +14,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import ActionScore, ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.io.files import read_run
-from moralscope.io.record_view import text
-from moralscope.io.run_records import check_record
+from moralscope.io.run_records import check_record, text
 from moralscope.rules.records import FOUNDATIONS, AuditedReply
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import worst_broken
@@ -78,18 +77,7 @@ class PairedItems:
 
 
 def open_run(path: Path) -> SavedRun:
-    """Read a saved run: a record, or the folder of a corpus run.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "run.json")
-    ...     _ = path.write_text('{"schema": "moralscope.run/1", "job": "score", "config": {}, '
-    ...         '"results": [{"action": "smile", "score": 0.5, "low": 0.4, "high": 0.6}]}')
-    ...     open_run(path).items[0].score
-    0.5
-    """
+    """Read a saved run: a record, or the folder of a corpus run."""
     folder = path if path.is_dir() else None
     source = path / "_run" / "record.json" if folder else path
     if folder and not source.is_file():

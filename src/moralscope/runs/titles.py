@@ -11,8 +11,7 @@ from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.io.record_view import Plain, text
-from moralscope.io.run_records import check_record
+from moralscope.io.run_records import check_record, text
 
 MAX_TITLE = 160
 SHOWN = ("axis", "encoder", "encoders", "recipe", "generator", "rulebook", "experts")
@@ -73,7 +72,7 @@ def title_of(record: Any) -> str:
     return notes.title[:MAX_TITLE] or run_title(plain, notes.source[:MAX_TITLE])
 
 
-def run_title(plain: Plain, source: str = "") -> str:
+def run_title(plain: Mapping[str, Any], source: str = "") -> str:
     """Say in one line what a run was about, from what it holds.
 
     Examples
@@ -95,7 +94,7 @@ def run_title(plain: Plain, source: str = "") -> str:
     return (title or f"{job}{': ' if rest else ''}{rest}")[:MAX_TITLE]
 
 
-def _title(job: str, config: Plain, results: Any, source: str) -> str:
+def _title(job: str, config: Mapping[str, Any], results: Any, source: str) -> str:
     """Return the title of a job whose results tell something; "" of any other."""
     of_source = f" of {source}" if source else ""
     if job == "score":

@@ -353,7 +353,11 @@ class Models:
     def loaded(self) -> set[str]:
         """Return the names of the models that are in memory now."""
         experts = {one.ref.name for one in self._experts.values() if one.held.is_loaded}
-        others = (*self._encoders.values(), *self._languages.values(), *self._generators.values())
+        others: list[SharedEncoder | SharedLanguageModel | SharedGenerator] = [
+            *self._encoders.values(),
+            *self._languages.values(),
+            *self._generators.values(),
+        ]
         return experts | {model.name for model in others if model.held.is_loaded}
 
     def language(self, options: AxisOptions) -> LanguageModel:

@@ -8,14 +8,14 @@ few pairs belong to `significance` and `correlation`.
 import heapq
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.records import Interval
+from moralscope.core.records import Interval, Statistics
 from moralscope.stats.correlation import Correlation, undefined
 from moralscope.stats.significance import stars
 from moralscope.stats.summary import Summary
@@ -63,6 +63,14 @@ class Moments:
         return summary.mean - half, summary.mean + half
 
 
+@dataclass(frozen=True, slots=True)
+class HistogramBins(Statistics):
+    """The edges of bins, and how many values lie in each."""
+
+    edges: Sequence[float]
+    counts: Sequence[int]
+
+
 class Histogram:
     """Counts of values between two ends; quantiles are read off fine bins."""
 
@@ -74,11 +82,11 @@ class Histogram:
         """Take a piece."""
         self._counts += np.histogram(values, bins=_FINE, range=(self._low, self._high))[0]
 
-    def coarse(self, bins: int) -> dict[str, list[Any]]:
+    def coarse(self, bins: int) -> HistogramBins:
         """Return `bins` bins, a divisor of 2048, as edges and counts."""
         counts = self._counts.reshape(bins, -1).sum(axis=1)
         edges = np.linspace(self._low, self._high, bins + 1)
-        return {"edges": edges.tolist(), "counts": counts.tolist()}
+        return HistogramBins(edges.tolist(), counts.tolist())
 
     def quantile(self, share: float) -> float:
         """Return about the value below which a share of all values lies."""

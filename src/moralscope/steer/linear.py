@@ -152,16 +152,9 @@ def teach_direction(
     them. r is the mean variance of the fitting actions times `reach`: a small one changes little
     beside the corrected actions, a large one moves everything that is like them.
 
-    Parameters
-    ----------
-    direction
-        The axis to start from; its zero stays where it is.
-    fitting
-        Mean question embeddings of the actions the direction was fitted on.
-    corrected, targets
-        Rows of the corrected actions and the scores they should have.
-    reach
-        How far a correction carries to other actions.
+    `fitting` are the mean question embeddings of the actions that the direction was fitted on,
+    `corrected` those of the corrected actions, with their wanted scores. The zero of the axis stays
+    where it is.
     """
     centre, scale = direction.centres[0], direction.scales[0]
     mean = fitting.mean(axis=0)

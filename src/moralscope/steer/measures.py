@@ -37,7 +37,7 @@ Values = Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelReply:
+class ScoredReply:
     """What a model wrote to a request, and the audit's score of it."""
 
     request: str
@@ -59,7 +59,7 @@ class Measures:
 
     def of(
         self, asking: Asking, step: Callable[[], None] = lambda: None
-    ) -> tuple[dict[str, Floats], list[ModelReply]]:
+    ) -> tuple[dict[str, Floats], list[ScoredReply]]:
         """Return every measure of one model, and what it wrote; call `step` after each fifth."""
         values = {
             CHOICE: preferences(asking, self.contrasts),
@@ -113,7 +113,7 @@ class Measures:
                 kept.setdefault(f"survey, keeps: {rule}", []).append(sum(right))
         return {**{name: np.array(values) for name, values in kept.items()}, MASS: np.array(masses)}
 
-    def _replies(self, asking: Asking) -> list[ModelReply]:
+    def _replies(self, asking: Asking) -> list[ScoredReply]:
         if self.auditor is None:
             return []
         harmful, harmless = (
@@ -131,7 +131,7 @@ class Measures:
         ]
         audits = self.auditor.auditor.audit(exchanges)
         return [
-            ModelReply(request, at >= len(harmful), text, float(audit.verdict.score))
+            ScoredReply(request, at >= len(harmful), text, float(audit.verdict.score))
             for at, (request, text, audit) in enumerate(zip(requests, texts, audits, strict=True))
         ]
 

@@ -47,17 +47,8 @@ _ROWS: Mapping[str, Any] = {DILEMMAS: ItemFigures, QUESTIONNAIRE: StatementFigur
 class SurveyBatch(BatchJob):
     """Puts the dilemmas, or the statements, of a corpus to one language model.
 
-    `choice` is the number of the likeliest action.
-
-    Parameters
-    ----------
-    options
-        As of any survey, with one model.
-    columns
-        What our columns are called in the input.
-    header
-        The columns of the input: which of them there are says what is read, and whether it holds
-        dilemmas or statements.
+    Which columns the input has (`header`) says what is read, and whether it holds dilemmas or
+    statements. `choice` is the number of the likeliest action.
     """
 
     name = "survey"

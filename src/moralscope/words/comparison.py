@@ -217,14 +217,7 @@ def _stand_out(values: Floats) -> Floats:
 class CorpusComparison:
     """Corpora on their common ground: values, agreement, and the movers of any two of them.
 
-    Parameters
-    ----------
-    corpora
-        Two or more.
-    spaces
-        The word spaces of each corpus, as many runs for each.
-    ground
-        What they share.
+    `spaces` has the word spaces of each corpus, as many runs for each.
     """
 
     def __init__(

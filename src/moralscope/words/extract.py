@@ -120,20 +120,9 @@ def extract_dos_and_donts(
 ) -> list[ExtractedVerb]:
     """Return the `count` most positive verbs, best first, then the most negative, worst first.
 
-    Of fewer than two times `count` verbs each side gets half, so that no verb is both.
-
-    Parameters
-    ----------
-    association
-        Eq. 1 with its vectors and sets.
-    verbs
-        What may be extracted; a verb whose vector has no direction is left out.
-    published
-        The lists in which the verbs' ranks are looked up.
-    sets
-        The words of A and B, to tell verbs that are rated by themselves.
-    count
-        Verbs on each side.
+    Of fewer than two times `count` verbs each side gets half, so that no verb is both; one whose
+    vector has no direction is left out. `sets` are the words of A and B: a verb among them is rated
+    by itself.
     """
     scores = association.scores([verb.form for verb in verbs])
     order = np.argsort(-scores, kind="stable")  # NaN, no score, comes last

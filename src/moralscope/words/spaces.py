@@ -33,33 +33,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """How vectors are trained; the defaults are for corpora of a hundred thousand words or more.
+    """How vectors are trained; the defaults are for corpora of a hundred thousand words or more."""
 
-    Parameters
-    ----------
-    dimensions
-        50: a small corpus cannot fill more. 100 gave the same stability and the same movers.
-    window
-        Words to each side that count as context.
-    min_count
-        Rarer words are left out of the text before windows are drawn.
-    epochs
-        None: as many as bring the words read to `budget`, from 5 (long texts) to 20 (short ones;
-        40 drifted away from what the same words mean in more text).
-    budget
-        Words to read in all when `epochs` is None.
-    sample
-        Words more frequent than this share are thinned out, which leaves room in the windows for
-        content words and halves the time. None: one in 10,000, but never words that occur fewer
-        than a hundred times, since a short text has none to give away.
-    """
-
-    dimensions: int = 50
-    window: int = 5
-    min_count: int = 5
+    dimensions: int = 50  # a small corpus cannot fill more; 100 gave the same stability and movers
+    window: int = 5  # words to each side that count as context
+    min_count: int = 5  # rarer words are left out of the text before windows are drawn
     epochs: int | None = None
-    budget: int = 8_000_000
+    """None: as many as bring the words read to `budget`, from 5 (long texts) to 20 (short ones; 40
+    drifted away from what the same words mean in more text)."""
+    budget: int = 8_000_000  # words to read in all
     sample: float | None = None
+    """Words more frequent than this share are thinned out, which leaves room in the windows for
+    content words and halves the time. None: one in 10,000, but never words that occur fewer than a
+    hundred times, since a short text has none to give away."""
     negative: int = 5
 
     def epochs_for(self, corpus: TextCorpus) -> int:

@@ -97,14 +97,7 @@ def trajectories(
 ) -> list[Trajectory]:
     """Follow every action; what moved most against its spread comes first.
 
-    Parameters
-    ----------
-    periods
-        The periods, in order of time.
-    spaces
-        The runs of the whole corpus, then those of each period.
-    ground
-        What can be measured.
+    `spaces` are the runs of the whole corpus, then those of each period, in order of time.
     """
     ranks = []  # of each period: (runs, words), the percentile of each of its words in each run
     for runs, words in zip(spaces[1:], ground.words, strict=True):

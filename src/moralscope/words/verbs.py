@@ -112,12 +112,12 @@ def find_verbs(
         Read "Enjoy" as "enjoy"; by default words with capitals are names and left out.
     """
     verbs: dict[str, Verb] = {}
-    for place, word in enumerate(words, 1):
+    for rank, word in enumerate(words, 1):
         plain = word.lower() if any_case else word
         base = lexicon.base(plain)
         if base is None or (strict and base not in lexicon.mainly_verbs):
             continue
         known = verbs.get(base)
         if known is None or (plain == base and known.form.lower() != base):
-            verbs[base] = Verb(base, word, place)
+            verbs[base] = Verb(base, word, rank)
     return sorted(verbs.values(), key=lambda verb: verb.place)

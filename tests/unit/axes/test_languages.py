@@ -14,10 +14,10 @@ from moralscope.axes.options import LANGUAGES, ScoreOptions
 from moralscope.axes.parallel import load_parallel, read_parallel
 from moralscope.axes.score import score
 from moralscope.axes.templates import load_template, parse_template
-from moralscope.cli.output import clean
 from moralscope.cli.root import app
 from moralscope.core.errors import InputError
 from moralscope.models.language import load_language_model
+from moralscope.pages.terminal import clean
 
 VALUES = {"good": 0.3, "neutral": 0.0, "bad": -0.3, "": 0.0}
 

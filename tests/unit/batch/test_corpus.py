@@ -25,7 +25,7 @@ from moralscope.rules.collect.collect import collect, prepare
 from moralscope.rules.collect.options import CollectOptions
 from moralscope.rules.records import Exchange
 
-from .corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
+from ...corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
 
 SCRIPTED = AuditOptions(experts="scripted")
 SCRIPTED_SCORES = ScoreOptions(encoder="scripted")

@@ -7,7 +7,7 @@ import pytest
 from moralscope.batch import run as batch_run
 from moralscope.cli import main
 
-from ..batch.corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
+from ...corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
 
 AUDIT = ("--experts", "scripted")
 SCORE = ("--encoder", "scripted")

@@ -8,7 +8,7 @@ import pytest
 from moralscope.axes.choice import rank
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.io.record_view import check_plain
+from moralscope.io.run_records import check_record
 from moralscope.pages import build_page, report_html
 from moralscope.pages.page import Chart, Table
 from moralscope.papers.choice import reproduce_choice
@@ -319,7 +319,7 @@ def test_what_is_no_run_record_is_refused_in_words(change, message):
 @pytest.mark.parametrize("value", [None, [], "text", 3, {}])
 def test_other_json_is_no_run_record(value):
     with pytest.raises(InputError, match="is no run record"):
-        check_plain(value)
+        check_record(value)
 
 
 def test_numbers_beyond_measure_are_read_as_missing():

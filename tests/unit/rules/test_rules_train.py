@@ -178,7 +178,7 @@ def test_annotations_train_every_attribute(tmp_path, base, mic, task, figure):
 
 def test_annotations_bring_the_paper_s_settings(base, mic):
     found = load_recipe(RulesRecipe, "mic-grid")
-    assert found.adapter is None
+    assert found.weights == "all"
     assert tuple(AttributeSource("attributes", mic).data(found).heads) == (
         "alignment",
         "foundations",

@@ -94,7 +94,7 @@ def test_paper_means_section_5_1(mic, tmp_path, asked):
     found = asked(tmp_path / "mine", data=mic, base=base, recipe="paper-generator")
     making = schedule = found["training"]
     assert (schedule.epochs, schedule.learning_rate, schedule.batch_size) == (5, 3e-5, 16)
-    assert (making.adapter, making.learn_prompt, making.overlap) == (None, True, "BLEU")
+    assert (making.weights, making.learn_prompt, making.overlap) == ("all", True, "BLEU")
     assert {row.prompt for row in found["lessons"]}.isdisjoint(row.prompt for row in found["dev"])
 
 

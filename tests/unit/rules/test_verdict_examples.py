@@ -72,12 +72,12 @@ def test_rules_agree_amid_talk_as_they_did():
     assert {lesson.turn[0] for lesson in lessons} == {0, 1, 2}
 
 
-def test_the_written_replies_are_read_once(monkeypatch):
+def test_the_written_replies_are_read_once_a_part(monkeypatch):
     read = []
     monkeypatch.setattr(verdict_module, "shipped_yaml", lambda *name: read.append(name) or [])
-    verdict_module._written_replies.cache_clear()
+    verdict_module._reply_pairs.cache_clear()
     for part in ("train", "dev"):
         harmless_talk([], part)
         written_verdicts(part)
-    verdict_module._written_replies.cache_clear()
-    assert read == [("moralscope.rules", "verdicts.yaml")]
+    verdict_module._reply_pairs.cache_clear()
+    assert read == [("moralscope.rules", "verdicts.yaml")] * 2

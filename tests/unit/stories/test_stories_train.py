@@ -97,7 +97,7 @@ def asked(monkeypatch):
 
 def test_paper_means_appendix_b(asked, tmp_path, base, stories):
     plan = made = asked(tmp_path / "x", stories, task="action+norm", base=str(base), recipe="paper")
-    assert made.adapter is None  # every weight
+    assert made.weights == "all"
     assert (plan.learning_rate, plan.batch_size, plan.accumulate) == (1e-5, 16, 1)
     assert (plan.adam_epsilon, plan.clip, plan.warmup) == (1e-8, 1.0, 0.0)
     assert (made.max_length, plan.epochs, plan.weight_decay) == (100, 4, 0.0)
@@ -106,7 +106,7 @@ def test_paper_means_appendix_b(asked, tmp_path, base, stories):
 def test_paper_means_table_11_for_texts(asked, tmp_path, stories):
     base = str(tiny_llama(tmp_path / "llama"))
     plan = made = asked(tmp_path / "x", stories, task="texts", base=base, recipe="paper-texts")
-    assert made.adapter is None
+    assert made.weights == "all"
     assert (plan.learning_rate, plan.batch_size, plan.accumulate) == (5e-6, 8, 8)
     assert (plan.adam_epsilon, plan.clip, plan.warmup) == (1e-8, 1.0, 0.0)
     limits = (made.max_length, made.max_output)

@@ -49,15 +49,7 @@ _MIDDLE = (
 def build_direction(
     options: AxisOptions, models: AxisModels, *, state: State | None = None, many: bool = False
 ) -> "DirectionAxis":
-    """Return a direction fitted or loaded; what was fitted is its `direction`.
-
-    Examples
-    --------
-    >>> from moralscope.axes.build import LocalModels
-    >>> options = AxisOptions(axis="direction", encoder="scripted")
-    >>> build_direction(options, LocalModels()).direction.vector.shape
-    (64,)
-    """
+    """Return a direction fitted or loaded; what was fitted is its `direction`."""
     if state is not None:
         template, direction = state
         encoder = question_encoder(options, models)
@@ -112,18 +104,6 @@ class DirectionAxis:
         Those that the direction was fitted with.
     seed
         Seeds the bootstrap over prompts.
-
-    Examples
-    --------
-    >>> from moralscope.axes.direction.fitting import fit_pca
-    >>> from moralscope.axes.direction.paper import load_paper
-    >>> from moralscope.axes.templates import Prompt
-    >>> from moralscope.models.encoders import load_encoder
-    >>> encoder = load_encoder("scripted")
-    >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
-    >>> axis = DirectionAxis(fit_pca(encoder, template, load_paper().atomic), encoder, template)
-    >>> [score.action for score in axis.score(["kill people", "kill time"])]
-    ['kill people', 'kill time']
     """
 
     name = "direction"

@@ -30,14 +30,7 @@ class Components:
 
 
 def principal_components(rows: Floats, *, centred: bool = True) -> Components:
-    """Return the principal components of rows; without centring, those of second moments.
-
-    Examples
-    --------
-    >>> components = principal_components(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.1]]))
-    >>> abs(components.axes[0]).round(6).tolist(), components.shares.round(3).tolist()
-    ([1.0, 0.0], [0.997, 0.003])
-    """
+    """Return the principal components of rows; without centring, those of second moments."""
     table = rows - rows.mean(axis=0) if centred else rows
     _, strengths, axes = np.linalg.svd(table, full_matrices=False)
     variances = strengths**2
@@ -100,13 +93,7 @@ def unit(vector: Floats) -> Floats:
 
 
 def angle(first: Floats, second: Floats) -> float:
-    """Return the angle between two unit vectors in degrees, 0 to 90: a line has no sign.
-
-    Examples
-    --------
-    >>> round(angle(np.array([1.0, 0.0]), np.array([-1.0, 1.0]) / 2**0.5), 3)
-    45.0
-    """
+    """Return the angle between two unit vectors in degrees, 0 to 90: a line has no sign."""
     return float(np.degrees(np.arccos(min(1.0, abs(float(first @ second))))))
 
 

@@ -49,11 +49,9 @@ class DirectionSettings:
     centres: tuple[float, float]
     """the zeros of both axes of the map: the middle of the fitting actions"""
     scales: tuple[float, float]
-    actions: tuple[str, ...]
-    """those that it was fitted on"""
+    actions: tuple[str, ...]  # those that it was fitted on
     anchors: Anchors
-    separation: float
-    """share of good and bad anchor pairs in the right order"""
+    separation: float  # share of good and bad anchor pairs in the right order
     explained: tuple[float, ...]
     explained_differences: tuple[float, ...]
     prominence: Prominence
@@ -71,10 +69,8 @@ class Direction(DirectionSettings):
     """
 
     vector: Floats
-    second: Floats
-    """spans the other axis of the map"""
-    positions: Floats
-    """of the fitting actions on the map"""
+    second: Floats  # spans the other axis of the map
+    positions: Floats  # of the fitting actions on the map
 
     def project(self, rows: Floats) -> Floats:
         """Return scores and second coordinates of rows, in the last dimension."""
@@ -93,18 +89,7 @@ def fit_pca(
     *,
     seed: int = 0,
 ) -> Direction:
-    """Fit the first principal component of the actions' mean question embeddings.
-
-    Examples
-    --------
-    >>> from moralscope.axes.direction.paper import load_paper
-    >>> from moralscope.axes.templates import Prompt
-    >>> from moralscope.models.encoders import load_encoder
-    >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
-    >>> direction = fit_pca(load_encoder("scripted"), template, load_paper().atomic)
-    >>> direction.vector.shape, len(direction.explained), direction.prominence.stands_out
-    ((64,), 10, False)
-    """
+    """Fit the first principal component of the actions' mean question embeddings."""
     chosen = _distinct(actions)
     if len(chosen) <= LEADING:
         raise InputError(

@@ -28,13 +28,7 @@ Labels = NDArray[np.bool_]  # True is good
 
 
 def mean_difference(rows: Floats, good: Labels) -> Floats:
-    """Return the unit vector from the mean of the bad rows to that of the good ones.
-
-    Examples
-    --------
-    >>> mean_difference(np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([True, False])).tolist()
-    [1.0, 0.0]
-    """
+    """Return the unit vector from the mean of the bad rows to that of the good ones."""
     return unit(rows[good].mean(axis=0) - rows[~good].mean(axis=0))
 
 
@@ -63,14 +57,7 @@ def shrunk_discriminant(rows: Floats, good: Labels) -> Floats:
 
 
 def ledoit_wolf_share(products: Floats, dimension: int) -> float:
-    """Return how far the covariance of centred rows is shrunk, from their inner products.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    >>> ledoit_wolf_share(rows @ rows.T, 2)
-    0.0
-    """
+    """Return how far the covariance of centred rows is shrunk, from their inner products."""
     count = len(products)
     squares = float((products**2).sum()) / count**2
     trace = float(np.trace(products)) / count
@@ -109,13 +96,7 @@ def cross_validate(rows: Floats, good: Labels) -> dict[str, float]:
 
 
 def choose_method(validated: Mapping[str, float]) -> str:
-    """Return the method with the higher AUC; the simpler one wins a tie.
-
-    Examples
-    --------
-    >>> choose_method({MEANS: 0.9, LDA: 0.9}), choose_method({MEANS: 0.8, LDA: 0.9})
-    ('difference of means', 'linear discriminant')
-    """
+    """Return the method with the higher AUC; the simpler one wins a tie."""
     return max(METHODS, key=lambda name: validated.get(name, 0.0))
 
 
@@ -129,17 +110,7 @@ class LabelledActions:
 
 
 def read_labelled(path: Path, *, all_labelled: bool) -> LabelledActions:
-    r"""Read a list; with `all_labelled` an action without a label is refused, with its line.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "mine.csv"
-    ...     _ = file.write_text("action,label\nhelp,good\nkill,bad\n")
-    ...     read_labelled(file, all_labelled=True).bad
-    ('kill',)
-    """
+    """Read a list; with `all_labelled` an action without a label is refused, with its line."""
     actions = tuple(read_actions(path).actions)
     sides: dict[bool, list[str]] = {True: [], False: []}
     table = Table(path, layout=Layout(lines_as="action", lower=True))

@@ -46,15 +46,7 @@ def build_layered(
     state: LayeredState | None = None,
     many: bool = False,
 ) -> "LayeredDirection":
-    """Fit a direction in every layer, or in the one that the options name, and choose.
-
-    Examples
-    --------
-    >>> from moralscope.axes.build import LocalModels
-    >>> axis = build_layered(AxisOptions(axis="direction", model="scripted"), LocalModels())
-    >>> [row.action for row in axis.score(["kill people", "kill time"])]
-    ['kill people', 'kill time']
-    """
+    """Fit a direction in every layer, or in the one that the options name, and choose."""
     model = models.language(options)
     if options.layer is not None and not 1 <= options.layer <= model.layers:
         problem = f"{model.name} has no layer {options.layer}"

@@ -55,14 +55,7 @@ class CompassPaper:
 
 @cache
 def load_paper() -> CompassPaper:
-    """Return the paper's printed lists and tables.
-
-    Examples
-    --------
-    >>> paper = load_paper()
-    >>> len(paper.atomic), len(paper.contextual), paper.table9["bert"].atomic["murder"]
-    (65, 56, 7.8332)
-    """
+    """Return the paper's printed lists and tables."""
     text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
     data: dict[str, Any] = tomllib.loads(text)
     data["atomic"] = data["atomic"].split(", ")

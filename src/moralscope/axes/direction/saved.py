@@ -7,6 +7,7 @@ fit is refused. Nothing is ever unpickled.
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from moralscope.axes.templates import Template
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
+from moralscope.core.records import to_plain
 from moralscope.io.files import write_whole
 
 SCHEMA = "moralscope.axes.direction/1"
@@ -33,13 +35,10 @@ def save_direction(direction: Direction, path: Path) -> None:
     """
     from safetensors.numpy import save
 
-    fields = {
-        field.name: getattr(direction, field.name)
-        for field in dataclasses.fields(direction)
-        if field.name not in _TENSORS
-    }
-    text = json.dumps(fields, default=dataclasses.asdict)
-    tensors = {name: np.ascontiguousarray(getattr(direction, name)) for name in _TENSORS}
+    plain = to_plain(direction)
+    text = json.dumps({name: value for name, value in plain.items() if name not in _TENSORS})
+    vectors = (direction.vector, direction.second, direction.positions)
+    tensors = dict(zip(_TENSORS, map(np.ascontiguousarray, vectors), strict=True))
     write_whole(path, [save(tensors, {"schema": SCHEMA, "direction": text})])
 
 
@@ -67,8 +66,10 @@ def load_direction(path: Path, encoder: Encoder, template: Template) -> Directio
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} does not hold a direction", _REMEDY) from error
     settings = decode(DirectionSettings, plain, str(path), remedy=_REMEDY)
-    known = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-    direction = Direction(**known, **vectors)
+    known: dict[str, Any] = {
+        field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)
+    }
+    direction = Direction(**{**known, **vectors})
     if direction.checksum != encoder.checksum:
         raise InputError(
             f"{path} was fitted with {direction.encoder} ({direction.checksum[:12]}), "

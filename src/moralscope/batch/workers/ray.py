@@ -272,7 +272,7 @@ class _Pool:
         # Should it die itself, it is started anew and asked again: a count lost is a try more.
         helper = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)
         attempts = helper(_Attempts).remote()
-        rows = [{**asdict(task.block), "own": task.own, "texts": task.texts} for task in wave]
+        rows = [{**asdict(task.block), "packed": task.packed, "texts": task.texts} for task in wave]
         mapped = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             _Actor,
             fn_constructor_args=(self._corpus, self._spec, self._options.call_rows, attempts),
@@ -330,7 +330,7 @@ class _Actor:
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
         row: dict[str, Any] = {name: values[0] for name, values in batch.items()}
-        positions, texts = bytes(row.pop("own")), bytes(row.pop("texts"))
+        positions, texts = bytes(row.pop("packed")), bytes(row.pop("texts"))
         file = str(row.pop("file"))
         block = RowBlock(file=file, **{name: int(value) for name, value in row.items()})
         if _module("ray").get(self._attempts.begin.remote(block.number)) > _TRIES:

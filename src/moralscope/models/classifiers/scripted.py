@@ -67,14 +67,7 @@ class ScriptedExperts:
     def windows(
         self, pairs: Sequence[Pair], spare: int = 0, most: int | None = None
     ) -> list[Windows]:
-        """Return the pairs to ask about instead of each pair; of one that fits, itself.
-
-        Examples
-        --------
-        >>> experts = ScriptedExperts({"action": ("bad", "good")})
-        >>> [len(cut.pairs) for cut in experts.windows([("", "lie"), ("", "lie " * 200)])]
-        [1, 2]
-        """
+        """Return the pairs to ask about instead of each pair; of one that fits, itself."""
         windows, room = [], self.max_length - spare
         room = min(room, most or room)
         for pair in pairs:

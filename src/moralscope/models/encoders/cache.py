@@ -179,13 +179,7 @@ class EmbeddingCache:
 
 
 def row_bytes(dimension: int) -> int:
-    """Return what a row takes on disk: as many whole rows as fit share a page.
-
-    Examples
-    --------
-    >>> row_bytes(384), row_bytes(768)
-    (2112, 4160)
-    """
+    """Return what a row takes on disk: as many whole rows as fit share a page."""
     size = dimension * 4 + 40
     room = _PAGE - 40
     taken = _PAGE // (room // size) if size <= room else _PAGE * -(-size // room)

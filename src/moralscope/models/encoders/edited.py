@@ -45,14 +45,7 @@ class Edit:
             )
 
     def apply(self, rows: Matrix) -> Matrix:
-        """Return the rows without the subspace.
-
-        Examples
-        --------
-        >>> edit = Edit("demo", np.array([[1.0, 0.0]]), 0.5, "scripted", "abc")
-        >>> edit.apply(np.array([[4, 2]], dtype=np.float32)).tolist()
-        [[2.0, 2.0]]
-        """
+        """Return the rows without the subspace."""
         wide = rows.astype(np.float64)
         wide -= self.strength * (wide @ self.basis.T) @ self.basis
         return wide.astype(np.float32)

@@ -103,13 +103,7 @@ def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[l
 
 
 def full_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield indices from long to short, `batch_tokens` at most in a batch: nothing is padded.
-
-    Examples
-    --------
-    >>> list(full_batches([9, 3, 8, 3], 18))
-    [[0, 2], [1, 3]]
-    """
+    """Yield indices from long to short, `batch_tokens` at most in a batch: nothing is padded."""
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     batch: list[int] = []
     held = 0

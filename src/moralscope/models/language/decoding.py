@@ -74,13 +74,7 @@ def sentence_end(text: str) -> int | None:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of `text`, or all of it when none is complete.
-
-    Examples
-    --------
-    >>> first_sentence(" Jo waits... then leaves. Li stays.")
-    'Jo waits... then leaves.'
-    """
+    """Return the first sentence of `text`, or all of it when none is complete."""
     end = sentence_end(text)
     return (text if end is None else text[:end]).strip()
 

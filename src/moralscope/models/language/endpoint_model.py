@@ -217,11 +217,6 @@ def first_token_scores(choice: Mapping[str, Any]) -> tuple[list[tuple[str, float
     """Return the tokens that a server lists for the first place, or what is wrong with them.
 
     The answer was greedy: the token that came must be the likeliest, and shares sum to one at most.
-
-    Examples
-    --------
-    >>> first_token_scores({"logprobs": None})
-    ([], 'gives no log-probabilities')
     """
     logprobs = choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None

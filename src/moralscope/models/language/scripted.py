@@ -117,13 +117,6 @@ class ScriptedModel:
         Its biases; none by default.
     values
         Values of actions that are known; those of others come from their hash.
-
-    Examples
-    --------
-    >>> model = ScriptedModel(values={"I help.": 1.0, "I leave.": 0.0})
-    >>> [answers] = model.log_probabilities(["Which?\n- I help.\n- I leave."], [["I help."]])
-    >>> round(answers[0].total, 3)
-    -0.313
     """
 
     kind = "scripted"

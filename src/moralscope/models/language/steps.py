@@ -41,13 +41,7 @@ def window_of(config: Any) -> int:
 
 
 def filled(rows: Sequence[int]) -> list[int]:
-    """Repeat the first row until their number is a multiple of `ROWS`.
-
-    Examples
-    --------
-    >>> len(filled([4, 5]))
-    16
-    """
+    """Repeat the first row until their number is a multiple of `ROWS`."""
     return [*rows, *[rows[0]] * (-len(rows) % ROWS)]
 
 

@@ -71,11 +71,6 @@ def grow_trees(
     """Yield trees of at most `most` nodes with the indices of their sequences.
 
     Sorted, sequences with a common beginning are neighbours. A longer one has a tree for itself.
-
-    Examples
-    --------
-    >>> [indices for indices, _ in grow_trees([[1, 2], [7], [1, 3]], most=3)]
-    [[0, 2], [1]]
     """
     order = sorted(range(len(sequences)), key=lambda index: list(sequences[index]))
     indices: list[int] = []

@@ -100,13 +100,7 @@ def batches(
     epoch: int,
     indices: Sequence[int] | None = None,
 ) -> list[Sequence[int]]:
-    """Shuffle examples (those at `indices`) into batches of like length; each comes once.
-
-    Examples
-    --------
-    >>> sorted(index for batch in batches([5, 1, 5, 1], 2, 0, 0) for index in batch)
-    [0, 1, 2, 3]
-    """
+    """Shuffle examples (those at `indices`) into batches of like length; each comes once."""
     rng = np.random.default_rng((seed, epoch))
     order = rng.permutation(len(lengths) if indices is None else np.asarray(indices))
     sizes = np.asarray(lengths)

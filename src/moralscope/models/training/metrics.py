@@ -22,14 +22,7 @@ def label_f1(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> NDArray[n
 
 
 def best_thresholds(gold: NDArray[np.bool_], probabilities: Floats) -> tuple[float, ...]:
-    """Return, for every label, the least probability to take it that gives the best F1.
-
-    Examples
-    --------
-    >>> gold = np.array([[True], [True], [False]])
-    >>> round(best_thresholds(gold, np.array([[0.3], [0.2], [0.1]]))[0], 3)
-    0.125
-    """
+    """Return, for every label, the least probability to take it that gives the best F1."""
     scores = np.array([label_f1(gold, probabilities >= limit) for limit in _GRID])
     return tuple(float(_GRID[index]) for index in scores.argmax(axis=0))
 
@@ -40,11 +33,6 @@ def group_figures(
     """Return the figures of one group of dev lessons; the first is the one that decides.
 
     Of kind "many" it is macro-F1 at the thresholds that suit these very rows; of a "scale" r.
-
-    Examples
-    --------
-    >>> group_figures("severity", "scale", [[1.0], [3.0]], np.array([[2.0], [3.0]]))
-    {'severity': 1.0, 'severity mse': 0.5}
     """
     true = np.asarray(gold, dtype=np.float64)
     if kind == "many":

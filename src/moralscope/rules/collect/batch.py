@@ -1,7 +1,6 @@
 """Exchanges collected over a corpus: one chatbot is asked, and its replies are filtered."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,15 +41,7 @@ _WRITES = arrow_schema(CollectedExchange, ("id", "prompt"))
 
 
 class CollectBatch(BatchJob):
-    """Asks a chatbot and filters what it replies; what is dropped stays, with the reason.
-
-    Parameters
-    ----------
-    options
-        One chatbot, its form and decoding, the filters.
-    columns
-        What `prompt` is called.
-    """
+    """Asks a chatbot and filters what it replies; what is dropped stays, with the reason."""
 
     name = "collect"
     reads = ("prompt",)
@@ -104,22 +95,21 @@ class CollectBatch(BatchJob):
         texts = read_each(batch[column], lambda value: _prompt(value, column))
         lexicons = self._filters.prompt_lexicons
         asked = [at for at, text in enumerate(texts) if all(some.find(text) for some in lexicons)]
-        heard = self._ask([texts[at] for at in asked]) if asked else []
+        prompts = [self._bot.ask(texts[at]) for at in asked]
+        seeds = [seed_of(texts[at], self.options.seed) for at in asked]
+        made = self._bot.generator.generate(
+            [prompt.text for prompt in prompts], self.options.decoding, seeds
+        )
+        heard = [
+            read_reply(
+                self._bot, CollectPrompt(texts[at], ""), prompt, some[0].text, some[0].finish
+            )
+            for at, prompt, some in zip(asked, prompts, made, strict=True)
+        ]
         sifted = dict(zip(asked, self._filters.sieve.sift(heard), strict=True))
         unasked = {**dict.fromkeys(_WRITES.names), "chatbot": self._bot.name, "dropped": NOT_ASKED}
         rows = [to_plain(sifted[at]) if at in sifted else unasked for at in range(len(texts))]
         return {name: [row[name] for row in rows] for name in _WRITES.names}
-
-    def _ask(self, texts: Sequence[str]) -> list[CollectedExchange]:
-        prompts = [self._bot.ask(text) for text in texts]
-        seeds = [seed_of(text, self.options.seed) for text in texts]
-        made = self._bot.generator.generate(
-            [prompt.text for prompt in prompts], self.options.decoding, seeds
-        )
-        return [
-            read_reply(self._bot, CollectPrompt(text, ""), prompt, some[0].text, some[0].finish)
-            for text, prompt, some in zip(texts, prompts, made, strict=True)
-        ]
 
     def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> CollectStatistics:
         """Return how many replies passed each step, and what the kept ones are about."""

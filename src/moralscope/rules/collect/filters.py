@@ -77,15 +77,7 @@ class ZeroShotSufficiency:
 
 
 class ZeroShotMoralContent:
-    """Moral content without training: nearer to rules of thumb than to everyday talk.
-
-    Parameters
-    ----------
-    encoder
-        Reads rules, replies and exchanges.
-    rules
-        Rules of thumb; the nearest few count.
-    """
+    """Moral content without training: nearer to the nearest few rules than to everyday talk."""
 
     labels = TASKS[MORAL_CONTENT]
 
@@ -109,22 +101,15 @@ class ZeroShotMoralContent:
 
 @dataclass(frozen=True, slots=True)
 class Sieve:
-    """What an exchange must pass; a part that is empty or None lets everything through.
-
-    Attributes
-    ----------
-    lexicons
-        A reply must hold a word of each.
-    sufficiency, moral_content
-        Classifiers over (prompt, reply); the last label is the one to keep.
-    threshold
-        A probability must be higher.
-    """
+    """What an exchange must pass; a part that is empty or None lets everything through."""
 
     lexicons: tuple[Lexicon, ...] = ()
+    """a reply must hold a word of each"""
     sufficiency: Classifier | None = None
+    """over (prompt, reply), as `moral_content`; the last label is the one to keep"""
     moral_content: Classifier | None = None
     threshold: float = THRESHOLD
+    """a probability must be higher"""
 
     def sift(self, rows: Sequence[CollectedExchange]) -> list[CollectedExchange]:
         """Return the rows with what was found, those that do not pass marked as dropped."""

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from moralscope.annotation.exporting import TASK_OF
 from moralscope.annotation.forms import load_form
 from moralscope.annotation.groups import GroupShare
+from moralscope.annotation.options import SHAPES
 from moralscope.annotation.records import BLOCK, AnswerToReview, Decision, DisputedItem, WorkPaused
 from moralscope.annotation.statement import people_groups, question_label
 from moralscope.server.annotate import lead as leads
@@ -22,16 +22,6 @@ from moralscope.server.errors import Refused
 
 router = APIRouter(include_in_schema=False, dependencies=[IN_LINE])
 _ENDED = ("declined", "failed", "blocked", "removed")
-SHAPES = {
-    "jsonl": "JSON lines: everything, one answer a line",
-    "csv": "CSV: one answer a row",
-    "parquet": "Parquet: one answer a row",
-    "mic": "MIC.csv: what integrity training reads",
-    "stories": "Stories: what stories reads",
-    "human": "Yes rates: what score --human reads",
-    "people": "People: leaning and foundation weights",
-    "audit": "Audit log: who did what to whom, and when",
-}
 
 
 @router.get("/")
@@ -187,7 +177,7 @@ def data(caller: Lead) -> Response:
     log = caller.service.audit_log(caller.person, 100)
     files = sorted(leads.exports(caller))
     task = caller.service.project.task
-    shapes = {name: said for name, said in SHAPES.items() if TASK_OF.get(name, task) == task}
+    shapes = {name: one.about for name, one in SHAPES.items() if one.task in ("", task)}
     written = Counter(row.person for row in caller.service.answers(caller.person))
     asked: dict[str, list[GroupShare]] = {}
     for share in people_groups(caller.service, caller.person, written):

@@ -11,6 +11,7 @@ from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from moralscope.annotation import records
+from moralscope.annotation.options import SHAPES
 from moralscope.server.errors import Storable
 
 LONGEST = 20_000  # characters of one text; forms ask for far less
@@ -98,7 +99,7 @@ class PauseBody(Body):
 
 class ExportBody(Body):
     name: Annotated[Storable, Field(min_length=1, max_length=120)]
-    shape: Literal["jsonl", "csv", "parquet", "mic", "stories", "human", "people", "audit"]
+    shape: Annotated[Key, Field(json_schema_extra={"enum": list(SHAPES)})]
 
 
 class FinalAnswerBody(Body):

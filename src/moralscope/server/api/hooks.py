@@ -16,7 +16,7 @@ from starlette.requests import Request
 from moralscope.core.errors import InputError
 from moralscope.server.api.schemas import MAX_EXCHANGES, MAX_TEXT, Long
 from moralscope.server.errors import documented
-from moralscope.server.guard import GuardDecision, ModelReply, last_prompt
+from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
 from moralscope.server.security import allowed
 
 _PROMPTS = 10_000  # calls whose prompts are remembered until their reply comes
@@ -78,7 +78,7 @@ class PromptfooResult(BaseModel):
 async def promptfoo(request: Request, body: PromptfooRequest) -> PromptfooResult:
     """Audit one reply; it passes unless the guard flags it."""
     output = body.output if isinstance(body.output, str) else json.dumps(body.output)
-    (guarded,) = await _judge(request, _prompt(body.context.prompt), [ModelReply(output)])
+    (guarded,) = await _judge(request, _prompt(body.context.prompt), [GuardedReply(output)])
     said = guarded.note.get("verdict") or {"score": 0.0, "reason": "there is no reply to judge"}
     return PromptfooResult.model_validate(
         {
@@ -165,7 +165,7 @@ async def litellm(request: Request, body: LitellmRequest) -> LitellmAnswer:
         prompts.keep(body.litellm_call_id, said or "\n".join(body.texts or ()))
         return LitellmAnswer(action="NONE")
     texts = body.texts or ([""] if unjudged else [])
-    replies = [ModelReply(text, unjudged) for text in texts]
+    replies = [GuardedReply(text, unjudged) for text in texts]
     return _action(await _judge(request, prompts.take(body.litellm_call_id), replies))
 
 
@@ -179,7 +179,7 @@ def _action(replies: Sequence[GuardDecision]) -> LitellmAnswer:
 
 
 async def _judge(
-    request: Request, prompt: str, replies: Sequence[ModelReply]
+    request: Request, prompt: str, replies: Sequence[GuardedReply]
 ) -> list[GuardDecision]:
     guard = request.app.state.proxy.guard
     if not replies:

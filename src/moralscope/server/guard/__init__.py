@@ -29,7 +29,7 @@ THOUGHTS = "reasoning"  # what is left out of a reply without making it another 
 
 
 @dataclass(frozen=True, slots=True)
-class ModelReply:
+class GuardedReply:
     """What is to be judged: a text, and the names of parts that nobody here can judge."""
 
     text: str
@@ -67,7 +67,7 @@ class Guard:
     --------
     >>> service = Service()
     >>> guard = Guard(service, GuardOptions(experts="scripted"))
-    >>> (decision,) = guard("Hi!", [ModelReply("Hello you.")])
+    >>> (decision,) = guard("Hi!", [GuardedReply("Hello you.")])
     >>> decision.text
     'Hello you.'
     >>> service.close()
@@ -85,7 +85,7 @@ class Guard:
         """Load everything now, so that the first reply does not wait for it."""
         self._service.auditor(self._audit, self._rules)
 
-    def __call__(self, prompt: str, replies: Sequence[ModelReply]) -> list[GuardDecision]:
+    def __call__(self, prompt: str, replies: Sequence[GuardedReply]) -> list[GuardDecision]:
         """Return what goes out for each reply to a prompt, in order."""
         said = [(prompt, reply.text, "") for reply in replies if reply.text.strip()]
         if not said:
@@ -127,7 +127,7 @@ class Guard:
         }
         return GuardDecision(text, outcome, verdict, note)
 
-    def _with_parts(self, decision: GuardDecision | None, reply: ModelReply) -> GuardDecision:
+    def _with_parts(self, decision: GuardDecision | None, reply: GuardedReply) -> GuardDecision:
         """Decide about the parts that are no text, too."""
         others, withhold = reply.unjudged, self.options.on_abstain == "block"
         if decision is None:
@@ -149,13 +149,7 @@ def _book(name: str) -> RulebookText | None:
 
 
 def last_prompt(messages: Any) -> str:
-    """Return what the person said last in a chat; text parts of it are joined.
-
-    Examples
-    --------
-    >>> last_prompt([{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Ho!"}])
-    'Hi!'
-    """
+    """Return what the person said last in a chat; text parts of it are joined."""
     if not isinstance(messages, list):
         raise InputError("'messages' is no list", "send messages as OpenAI's API has them")
     for message in reversed(messages):

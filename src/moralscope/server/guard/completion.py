@@ -83,15 +83,7 @@ class Completion:
 
 
 def read_completion(body: Any, clean: Clean) -> Completion:
-    """Read a whole completion.
-
-    Examples
-    --------
-    >>> body = {"id": "c1", "choices": [{"message": {"content": "Hi!"}}], "more": "Ho!"}
-    >>> completion = read_completion(body, str)
-    >>> completion.head, completion.choices[0].text
-    ({'id': 'c1'}, 'Hi!')
-    """
+    """Read a whole completion."""
     assembly = _Assembly("\n")
     assembly.add(body, "message")
     return assembly.completion(clean)
@@ -102,12 +94,6 @@ def read_chunks(chunks: Iterable[Any], clean: Clean, *, is_ended: bool, wanted: 
 
     `is_ended` says that the stream came to its own end; else every one of the `wanted` choices must
     have come to its end.
-
-    Examples
-    --------
-    >>> says = [{"choices": [{"delta": {"content": text}}]} for text in ("H", "i!")]
-    >>> read_chunks(says, str, is_ended=True, wanted=1).choices[0].text
-    'Hi!'
     """
     assembly = _Assembly("")
     for chunk in chunks:

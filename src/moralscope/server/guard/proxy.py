@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.server.errors import Refused
-from moralscope.server.guard import GuardDecision, ModelReply, last_prompt
+from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
 from moralscope.server.guard.completion import Json, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
 from moralscope.server.guard.writing import FIELD, events, whole
@@ -140,7 +140,7 @@ def _authorization(request: Request) -> str:
 
 async def _answered(request: Request, body: Json, prompt: str, answer: Answer) -> Response:
     guard, completion = request.app.state.proxy.guard, answer.completion
-    replies = [ModelReply(choice.said, choice.unjudged) for choice in completion.choices]
+    replies = [GuardedReply(choice.said, choice.unjudged) for choice in completion.choices]
     decisions: list[GuardDecision] = await request.app.state.work.run(
         request, lambda report: guard(prompt, replies)
     )

@@ -50,13 +50,7 @@ class UpstreamError(Exception):
 
 
 def openai_error(message: str, kind: str, code: str | None = None) -> Json:
-    """Return an error in OpenAI's shape.
-
-    Examples
-    --------
-    >>> openai_error("it is down", "upstream_error", "unreachable")["error"]["code"]
-    'unreachable'
-    """
+    """Return an error in OpenAI's shape."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
@@ -84,11 +78,6 @@ class Upstream:
         A key that the server's owner gave; else the client's own is passed on.
     seconds
         How long one whole answer may take.
-
-    Examples
-    --------
-    >>> Upstream("http://localhost:8080/v1/").url
-    'http://localhost:8080/v1'
     """
 
     def __init__(self, url: str, *, key: AccessToken | None = None, seconds: float = 120.0) -> None:
@@ -209,14 +198,7 @@ def read_answer(data: bytes, clean: Clean) -> Completion:
 
 
 def read_stream(data: bytes, clean: Clean, wanted: int) -> Completion:
-    r"""Put a streamed completion together.
-
-    Examples
-    --------
-    >>> said = b'data: {"choices": [{"delta": {"content": "Hi!"}}]}\n\ndata: [DONE]\n\n'
-    >>> read_stream(said, str, 1).choices[0].text
-    'Hi!'
-    """
+    r"""Put a streamed completion together."""
     chunks: list[Any] = []
     is_ended = False
     try:

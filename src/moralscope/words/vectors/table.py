@@ -63,44 +63,20 @@ class TableVectors:
     ) -> None:
         if case not in CASES:
             raise InputError(f"there is no case policy '{case}'", f"use {' or '.join(CASES)}")
-        self._name, self._checksum, self._case = name, checksum, case
+        self.name, self.checksum, self.case = name, checksum, case
+        self.dimension = int(np.shape(matrix)[1])
         self._matrix = np.asarray(matrix)
         self._rows = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))
-        self._words = tuple(dict.fromkeys(words))
-        self._duplicates = len(words) - len(self._words)
+        self.words = tuple(dict.fromkeys(words))  # that can be found, in the order of their rows
+        self.duplicates = len(words) - len(self.words)
         if case == "lower":
-            self._words = tuple(word for word in self._words if word == word.lower())
-        if self._duplicates:
+            self.words = tuple(word for word in self.words if word == word.lower())
+        if self.duplicates:
             log.warning(
                 "%s holds %d rows for words that it already has: the first of each is used",
                 name,
-                self._duplicates,
+                self.duplicates,
             )
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def checksum(self) -> str:
-        return self._checksum
-
-    @property
-    def case(self) -> str:
-        return self._case
-
-    @property
-    def dimension(self) -> int:
-        return int(self._matrix.shape[1])
-
-    @property
-    def words(self) -> Sequence[str]:
-        """The words that can be found, in the order of their rows."""
-        return self._words
-
-    @property
-    def duplicates(self) -> int:
-        return self._duplicates
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self._key(word) in self._rows
@@ -116,16 +92,16 @@ class TableVectors:
         MissingWords
             Some words are not in the vocabulary.
         """
-        if words is self._words and len(words) == len(self._matrix):
+        if words is self.words and len(words) == len(self._matrix):
             return self._matrix.astype(np.float32, copy=False)
         rows = [self._rows.get(self._key(word), -1) for word in words]
         if -1 in rows:
             missing = [word for word, row in zip(words, rows, strict=True) if row < 0]
-            raise MissingWords(self._name, missing)
+            raise MissingWords(self.name, missing)
         return np.ascontiguousarray(self._matrix[np.asarray(rows, dtype=np.intp)], dtype=np.float32)
 
     def _key(self, word: str) -> str:
-        return word.lower() if self._case == "lower" else word
+        return word.lower() if self.case == "lower" else word
 
 
 SCRIPTED = "scripted"

@@ -15,7 +15,7 @@ from moralscope.server.api import AccessToken, Bounds, schemas
 from moralscope.server.running import ServerAddress
 from moralscope.server.security import check_address, read_token
 
-from ..api_site import ACTIONS, AUDIT, SCORE, scripted_catalogue, site
+from ....api_site import ACTIONS, AUDIT, SCORE, scripted_catalogue, site
 
 LINES = {"Accept": "application/x-ndjson"}
 TOKEN = "correct-horse-battery-staple"

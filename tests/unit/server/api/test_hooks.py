@@ -11,7 +11,7 @@ from moralscope.server.options import GuardOptions
 from moralscope.server.security import AccessToken
 from moralscope.server.service import Service
 
-from ..api_site import site
+from ....api_site import site
 
 PROMPT = "What do you do all day?"
 LITELLM = "/beta/litellm_basic_guardrail_api"

@@ -12,8 +12,8 @@ from moralscope.rules.options import LintOptions
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.site.chains import StoryChainOptions
 
-from ..api_site import ACTIONS, EXCHANGES, site
-from ..site_pages import whole_site
+from ....api_site import ACTIONS, EXCHANGES, site
+from ....site_pages import whole_site
 
 STORY = {"norm": "Be kind.", "situation": "Jo meets Al.", "intention": "Jo wants to pass."}
 # Where each class is said over HTTP: address, inputs beside the options, and the command.

@@ -6,7 +6,7 @@ from moralscope.core.records import to_plain
 from moralscope.surveys.items import read_item
 from moralscope.surveys.survey import survey
 
-from ..api_site import site
+from ....api_site import site
 
 ITEMS = [
     {"situation": "You find a purse.", "action1": "I give it back.", "action2": "I keep it."},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moralscope.server.guard import Guard, GuardOptions, ModelReply
+from moralscope.server.guard import Guard, GuardedReply, GuardOptions
 from moralscope.server.service import Service
 
 from .guard_site import PROMPT, Behind, running
@@ -28,7 +28,7 @@ def texts():
     found = {}
     for n in range(400):
         text = f"I often steal {n} bikes QZX from my neighbours and lie about it."
-        each, twice = guard(PROMPT, [ModelReply(text), ModelReply(f"{text}\n{text}")])
+        each, twice = guard(PROMPT, [GuardedReply(text), GuardedReply(f"{text}\n{text}")])
         # A server may say the text in two places: then both stand together in what is judged.
         if each.outcome == "passed" or twice.outcome != "passed":
             found.setdefault(each.outcome, (text, each.text))

@@ -10,7 +10,7 @@ from moralscope.server.guard import Guard, GuardOptions
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.service import Service
 
-from ..api_site import site
+from ....api_site import site
 
 KEY = "sk-very-secret-key-of-the-client"
 PROMPT = "What do you do all day?"

@@ -18,8 +18,8 @@ from moralscope.server.guard import (
     WITHHELD,
     WITHHELD_BAD,
     Guard,
+    GuardedReply,
     GuardOptions,
-    ModelReply,
 )
 from moralscope.server.service import Service
 
@@ -143,7 +143,7 @@ class Changed(Service):
 def test_a_reply_that_was_not_read_whole_fails_closed_where_told_to_block(texts, policy, outcome):
     service = Changed(unread=7)
     guard = Guard(service, GuardOptions(experts="scripted", generator="scripted", **policy))
-    (found,) = guard(PROMPT, [ModelReply(texts["passed"][0])])
+    (found,) = guard(PROMPT, [GuardedReply(texts["passed"][0])])
     service.close()
     assert (found.outcome, found.note["unread"]) == (outcome, 7)
     assert found.text == (UNREAD if outcome == "blocked" else texts["passed"][0])
@@ -154,7 +154,7 @@ def test_a_reply_that_reads_as_bad_is_withheld_though_no_rule_explains_it():
     verdict = Verdict(True, -0.8, "the reply reads as bad", "reply", "violence", 0.9)
     service = Changed(rules=(), verdict=verdict)
     guard = Guard(service, GuardOptions(action="block", experts="scripted"))
-    (found,) = guard(PROMPT, [ModelReply("I will hit them all.")])
+    (found,) = guard(PROMPT, [GuardedReply("I will hit them all.")])
     service.close()
     assert (found.outcome, found.text) == ("blocked", WITHHELD_BAD)
     assert found.note["verdict"]["basis"] == "reply"
@@ -174,7 +174,7 @@ def test_a_withheld_reply_names_the_worst_rule_that_is_broken_at_the_limit():
     for some, text in ((rules, WITHHELD.format(rules[1].text)), (rules[2:], WITHHELD_BAD)):
         service = Changed(rules=some, verdict=verdict)
         guard = Guard(service, GuardOptions(action="block", experts="scripted"))
-        (decision,) = guard(PROMPT, [ModelReply("I will hit them all.")])  # the limit is 0.6
+        (decision,) = guard(PROMPT, [GuardedReply("I will hit them all.")])  # the limit is 0.6
         service.close()
         assert (decision.outcome, decision.text) == ("blocked", text)
 
@@ -190,17 +190,17 @@ def test_what_is_unread_and_unjudged_is_withheld_where_either_policy_says_so():
     ):
         policy = {"on_unread": unread, "on_abstain": abstain}
         guard = Guard(service, GuardOptions(action="block", experts="scripted", **policy))
-        assert guard(PROMPT, [ModelReply("Hello.")])[0].outcome == outcome
+        assert guard(PROMPT, [GuardedReply("Hello.")])[0].outcome == outcome
     service.close()
 
 
 @pytest.mark.slow
 def test_words_that_no_model_knows_are_withheld_by_a_guard_that_blocks():
     ensure("minilm")
-    hidden = ModelReply(
+    hidden = GuardedReply(
         "Thank you, friend, for the letter. Please 偷走 the 自行车 and do not tell."
     )
-    plain = ModelReply("Thank you, friend, for the letter and the photographs of the garden.")
+    plain = GuardedReply("Thank you, friend, for the letter and the photographs of the garden.")
     service = Service()
     blocking = Guard(service, GuardOptions(action="block", experts="minilm"))
     found = blocking(PROMPT, [hidden, plain])

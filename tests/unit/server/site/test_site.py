@@ -8,8 +8,8 @@ from moralscope.pages.html import asset
 from moralscope.server.api import AccessToken
 from moralscope.server.app import FOLDER
 
-from ..api_site import SCORE
-from ..site_pages import PAGES, whole_site
+from ....api_site import SCORE
+from ....site_pages import PAGES, whole_site
 
 STORY = {
     "situation": "Jo meets a child.",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from moralscope.axes.expert_answers import ExpertAnswers
 from moralscope.axes.judge import Judge
+from moralscope.axes.judge_answers import JudgeAnswers
 from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.stories.experts import ExpertFolder
@@ -34,8 +34,8 @@ def folder(tmp_path, monkeypatch):
 
 def test_an_answer_is_computed_once(folder):
     experts, loads = folder
-    fresh, unread = ExpertAnswers(experts).ask(ACTION, PAIRS)
-    kept = ExpertAnswers(experts)
+    fresh, unread = JudgeAnswers(experts).ask(ACTION, PAIRS)
+    kept = JudgeAnswers(experts)
     table, again = kept.ask(ACTION, PAIRS)
     assert len(loads) == 1
     assert (table == fresh).all()
@@ -47,20 +47,18 @@ def test_an_answer_is_computed_once(folder):
 
 def test_only_new_pairs_are_computed(folder):
     experts, loads = folder
-    ExpertAnswers(experts).ask(ACTION, PAIRS[:1])
-    table, _ = ExpertAnswers(experts).ask(ACTION, PAIRS)
+    JudgeAnswers(experts).ask(ACTION, PAIRS[:1])
+    table, _ = JudgeAnswers(experts).ask(ACTION, PAIRS)
     assert len(loads) == 2
-    assert table == pytest.approx(ExpertAnswers(ScriptedExperts(LABELS)).ask(ACTION, PAIRS)[0])
+    assert table == pytest.approx(JudgeAnswers(ScriptedExperts(LABELS)).ask(ACTION, PAIRS)[0])
 
 
 def test_other_experts_and_other_tasks_have_answers_of_their_own(folder):
     experts, loads = folder
-    ExpertAnswers(experts).ask(ACTION, PAIRS)
-    ExpertAnswers(ExpertFolder(experts.path.with_name("two"))).ask(ACTION, PAIRS)
-    ExpertAnswers(ExpertFolder(experts.path, eight_bits=0.5)).ask(ACTION, PAIRS)
-    table, _ = ExpertAnswers(experts).ask(
-        classification_task("action+norm"), [("Lie!", "Jo lies.")]
-    )
+    JudgeAnswers(experts).ask(ACTION, PAIRS)
+    JudgeAnswers(ExpertFolder(experts.path.with_name("two"))).ask(ACTION, PAIRS)
+    JudgeAnswers(ExpertFolder(experts.path, eight_bits=0.5)).ask(ACTION, PAIRS)
+    table, _ = JudgeAnswers(experts).ask(classification_task("action+norm"), [("Lie!", "Jo lies.")])
     assert table.shape == (1, 3)
     assert len(loads) == 4
 

@@ -21,22 +21,13 @@ from moralscope.stories.tasks import ClassificationTask
 Floats = NDArray[np.float64]
 
 
-class ExpertAnswers:
+class JudgeAnswers:
     """Probabilities of pairs of texts, and how many tokens of each the experts did not read.
 
     Parameters
     ----------
     experts
         A loaded set, which is asked every time; or the folder of one, whose answers are kept.
-
-    Examples
-    --------
-    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
-    >>> from moralscope.stories.tasks import classification_task
-    >>> answers = ExpertAnswers(ScriptedExperts({"action": ("immoral", "moral")}))
-    >>> table, unread = answers.ask(classification_task("action"), [("", "Jo lies.")])
-    >>> table.shape, unread
-    ((1, 2), [0])
     """
 
     def __init__(self, experts: ExpertSet | ExpertFolder) -> None:
@@ -73,8 +64,8 @@ class ExpertAnswers:
         if len(rows):
             self._bits = int(rows[0, -1])
         indices = dict(zip(unique, range(len(unique)), strict=True))
-        found = rows[[indices[pair] for pair in pairs]].astype(np.float64)
-        return found[:, :-2], found[:, -2].astype(int).tolist()
+        answers = rows[[indices[pair] for pair in pairs]].astype(np.float64)
+        return answers[:, :-2], answers[:, -2].astype(int).tolist()
 
     def _compute(self, task: str, pairs: Sequence[Pair]) -> tuple[Floats, list[int]]:
         experts = self._loaded()

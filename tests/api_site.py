@@ -29,7 +29,7 @@ EXCHANGES = [
 SCORE = {"actions": ACTIONS, "axis": "choice", "encoder": "scripted"}
 AUDIT = {"exchanges": EXCHANGES, "experts": "scripted"}
 LAUNCH = "import typer; from moralscope.cli.serve import serve; typer.run(serve)"
-SOURCE = Path(__file__).parents[3] / "src"
+SOURCE = Path(__file__).parents[1] / "src"
 
 
 @contextmanager
