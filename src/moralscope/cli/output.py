@@ -36,7 +36,10 @@ def emit(
     figure: Path | None = None,
     page: "Page | None" = None,
 ) -> None:
-    """Print a run record (as JSON, as its page or as `page`); save and draw it where asked to."""
+    """Print a run record (as JSON or as its page); save and draw it where asked to.
+
+    The terminal draws `page` instead, where there is one.
+    """
     from moralscope.io.files import record_lines, write_record
     from moralscope.pages import page_of, write_figure, write_report
     from moralscope.pages.terminal import render

@@ -86,7 +86,7 @@ def chain(source: ChainInput, options: ChainOptions, output: ReportOutput) -> No
         with counting("stories") as step:
             record = job.chain(recipe, stories, models, options, report=step)
     record = set_beside(record, others)
-    emit_to(output, record, path_page(record, show) if show is not None else None)
+    emit_to(output, record, path_page(record, show) if show else None)
     job.finish(record)
 
 
