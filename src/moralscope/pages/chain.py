@@ -11,8 +11,13 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.closing import TEXT_LIMITS
+<<<<<<< HEAD
 from moralscope.pages.page import PRINTED, Block, Code, Column, Facts, Page, Section, Table, columns
 from moralscope.pages.words import more_note
+=======
+from moralscope.pages.page import Block, Code, Column, Facts, Page, Section, Table, columns, head
+from moralscope.pages.words import NOTHING, more_note
+>>>>>>> pages
 from moralscope.stats.text import SystemComparison
 from moralscope.stories.chains.records import (
     ChainResult,
@@ -115,15 +120,16 @@ def _title(name: str) -> str:
 
 def _choices(rows: Sequence[ChainResult], others: Mapping[str, Choices]) -> Table:
     references = any(row.reference for row in rows)
-    titles = [
-        Column("story", wide=24),
-        Column("target"),
-        Column("choice", wide=60),
-        Column("score", "number"),
+    titles = head(
+        "story: wide 24 | target | choice: wide 60 | score: number",
         *columns(*others, *(["reference"] if references else [])),
+<<<<<<< HEAD
     ]
     nothing = {(row.id, row.target): None for row in rows}
     beside = [{**nothing, **choices} for choices in others.values()]
+=======
+    )
+>>>>>>> pages
     values = [
         [
             row.id,
@@ -139,11 +145,7 @@ def _choices(rows: Sequence[ChainResult], others: Mapping[str, Choices]) -> Tabl
 
 
 def _candidates(rows: Sequence[ChainResult]) -> Table:
-    titles = [
-        *columns("story", "target", "step", "candidate"),
-        Column("score", "number"),
-        Column("chosen"),
-    ]
+    titles = head("story | target | step | candidate | score: number | chosen")
     values = [
         [row.id, row.target, step.step, text.text, text.score, "●" if best else ""]
         for row in rows
@@ -173,11 +175,7 @@ def _steps(row: ChainResult) -> Iterator[tuple[StepTrace, list[tuple[ScoredText,
 def _costs(steps: Sequence[StepCost]) -> Table:
     return Table(
         "What each step cost",
-        [
-            *columns("step", "does", "model"),
-            *columns("stories", "candidates", kind="whole"),
-            Column("seconds", "number", 1),
-        ],
+        head("step | does | model | stories: whole | candidates: whole | seconds: number 1"),
         [[s.step, s.do, s.model, s.stories, s.candidates, s.seconds] for s in steps],
     )
 
@@ -276,11 +274,7 @@ def _scores(run: TextScores) -> Table:
 def _compared(pair: tuple[str, str], rows: Sequence[SystemComparison]) -> Table:
     return Table(
         f"{pair[0]} less {pair[1]}",
-        [
-            Column("metric"),
-            Column("difference", "signed interval", 2),
-            *columns("p", "p (Holm)", kind="p"),
-        ],
+        head("metric | difference: signed interval 2 | p: p | p (Holm): p"),
         [
             [row.metric.replace("_", " "), (row.difference, row.low, row.high), row.p, row.p_holm]
             for row in rows
@@ -290,11 +284,9 @@ def _compared(pair: tuple[str, str], rows: Sequence[SystemComparison]) -> Table:
     )
 
 
-_CHAIN = Presentation(chain_page, lambda config: (ChainResult, ChainStatistics), TEXT_LIMITS)
+_CHAIN = Presentation(chain_page, (ChainResult, ChainStatistics), TEXT_LIMITS)
 PRESENTATIONS = {
     "chain": _CHAIN,
     "generate": _CHAIN,
-    "stories metrics": Presentation(
-        metrics_page, lambda config: (TextScores, MetricsStatistics), TEXT_LIMITS
-    ),
+    "stories metrics": Presentation(metrics_page, (TextScores, MetricsStatistics), TEXT_LIMITS),
 }
