@@ -11,13 +11,9 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.closing import TEXT_LIMITS
-<<<<<<< HEAD
-from moralscope.pages.page import PRINTED, Block, Code, Column, Facts, Page, Section, Table, columns
-from moralscope.pages.words import more_note
-=======
-from moralscope.pages.page import Block, Code, Column, Facts, Page, Section, Table, columns, head
-from moralscope.pages.words import NOTHING, more_note
->>>>>>> pages
+    )
+    nothing = {(row.id, row.target): None for row in rows}
+    beside = [{**nothing, **choices} for choices in others.values()]
 from moralscope.stats.text import SystemComparison
 from moralscope.stories.chains.records import (
     ChainResult,
@@ -123,13 +119,9 @@ def _choices(rows: Sequence[ChainResult], others: Mapping[str, Choices]) -> Tabl
     titles = head(
         "story: wide 24 | target | choice: wide 60 | score: number",
         *columns(*others, *(["reference"] if references else [])),
-<<<<<<< HEAD
-    ]
+    )
     nothing = {(row.id, row.target): None for row in rows}
     beside = [{**nothing, **choices} for choices in others.values()]
-=======
-    )
->>>>>>> pages
     values = [
         [
             row.id,
