@@ -11,9 +11,8 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.closing import TEXT_LIMITS
-    )
-    nothing = {(row.id, row.target): None for row in rows}
-    beside = [{**nothing, **choices} for choices in others.values()]
+from moralscope.pages.page import Block, Code, Column, Facts, Page, Section, Table, columns, head
+from moralscope.pages.words import NOTHING, more_note
 from moralscope.stats.text import SystemComparison
 from moralscope.stories.chains.records import (
     ChainResult,
@@ -24,7 +23,6 @@ from moralscope.stories.chains.records import (
 )
 from moralscope.stories.text_metrics import MetricsStatistics, TextScores
 
-NOTHING = PRINTED.nothing
 _EXAMPLES = 12
 _MAX_ROWS = 20_000
 _ENDS = 10  # rows from both ends that the terminal shows
