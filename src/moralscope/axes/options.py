@@ -179,15 +179,7 @@ Wordings = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisOptions(Options):
-    """Which axis, and how it comes about. The seed moves intervals, never scores.
-
-    Examples
-    --------
-    >>> AxisOptions(axis="choice", fit="labelled")
-    Traceback (most recent call last):
-    moralscope.core.errors.InputError: the choice axis has no option 'fit'; leave it out, or use \
-the direction axis
-    """
+    """Which axis, and how it comes about. The seed moves intervals, never scores."""
 
     axis: DefaultAxis = None
     encoder: BaseName = None
@@ -267,14 +259,7 @@ the direction axis
             )
 
     def resolved(self) -> Self:
-        """Return the options with their axis named, and an encoder under `encoder`.
-
-        Examples
-        --------
-        >>> options = AxisOptions(model="use-lite").resolved()
-        >>> options.axis, options.encoder, options.model
-        ('choice', 'use-lite', None)
-        """
+        """Return the options with their axis named, and an encoder under `encoder`."""
         encoder, model = self._asked
         return replace(self, axis=self.kind_name, encoder=encoder, model=model)
 

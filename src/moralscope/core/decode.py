@@ -43,15 +43,6 @@ def decode(
     exact
         Refuse keys that the class does not have: for what people write by hand. Records of other
         versions may have more keys than this one knows.
-
-    Examples
-    --------
-    >>> from moralscope.core.records import Interval
-    >>> decode(Interval, {"value": 0.8, "low": 0.7, "high": None, "more": 1})
-    Interval(value=0.8, low=0.7, high=nan)
-    >>> decode(Interval, {"value": "much", "low": 0.7, "high": 0.9}, "run.json")
-    Traceback (most recent call last):
-    moralscope.core.errors.InputError: run.json: value is 'much', not a number; the file was ...
     """
     from cattrs import BaseValidationError, StructureHandlerNotFoundError
 

@@ -156,12 +156,6 @@ class Continuation:
     `log_probabilities` holds one number a token. An endpoint that tells no more than its first
     token gives that alone; where replies were drawn, it is the logarithm of the share of `samples`
     replies that began with the text (`hits`), never minus infinity.
-
-    Examples
-    --------
-    >>> found = Continuation(" Yes.", (-0.5, -0.1))
-    >>> found.total, found.mean, found.first
-    (-0.6, -0.3, -0.5)
     """
 
     text: str

@@ -74,14 +74,7 @@ def one_exchange(prompt: str | None, reply: str) -> list[Exchange]:
 
 
 def read_stream(stream: IO[bytes], columns: Mapping[str, str]) -> list[Exchange]:
-    r"""Read exchanges from a pipe: JSON lines, or CSV where the first character is no brace.
-
-    Examples
-    --------
-    >>> import io
-    >>> read_stream(io.BytesIO(b"prompt,reply\nHi!,Hello.\n"), parse_columns(None))
-    [Exchange(prompt='Hi!', reply='Hello.', id='1')]
-    """
+    """Read exchanges from a pipe: JSON lines, or CSV where the first character is no brace."""
     text = stream.read()
     kind = ".jsonl" if text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
     table = TableFile(io.BytesIO(text), name="stdin", kind=kind, columns=columns)

@@ -41,14 +41,7 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """Named rules in order; `themes` gives the theme of a rule by its text.
-
-    Examples
-    --------
-    >>> book = shipped_rulebook()
-    >>> len(book.rules) >= 400, book.by_id()["lib-private-messages"].foundations
-    (True, ('liberty', 'loyalty'))
-    """
+    """Named rules in order; `themes` gives the theme of a rule by its text."""
 
     name: str
     rules: tuple[RuleOfThumb, ...]

@@ -35,14 +35,7 @@ class ContrastPair:
 
 
 def load_contrasts(source: str) -> tuple[ContrastPair, ...]:
-    """Return our pairs, those of Moral Stories, or a user's table.
-
-    Examples
-    --------
-    >>> pairs = load_contrasts("declining")
-    >>> len(pairs), pairs[0].wanted
-    (80, "I'm sorry, but I can't help with that.")
-    """
+    """Return our pairs, those of Moral Stories, or a user's table."""
     if source == OURS:
         return _paired("make", "requests")
     if source == STORIES:

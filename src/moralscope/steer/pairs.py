@@ -38,14 +38,7 @@ class DirectionPairs:
 
 
 def load_pairs(name: str, path: Path | None = None) -> DirectionPairs:
-    """Return the built-in pairs of a direction, or the user's under that name.
-
-    Examples
-    --------
-    >>> pairs = load_pairs("gender")
-    >>> pairs.words[0], pairs.sentences[0]
-    (('she', 'he'), ('She is here.', 'He is here.'))
-    """
+    """Return the built-in pairs of a direction, or the user's under that name."""
     if path is not None:
         return _from_rows(name, _file_rows(path), str(path))
     if name not in BUILT_IN:

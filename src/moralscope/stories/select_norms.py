@@ -85,18 +85,6 @@ def select_norms(
 
     `options` are `NormsOptions`, or its fields as keywords. Every malformed line is named;
     `malformed="skip"` leaves them out.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> head = "rot,rot-categorization,rot-agree,rot-bad,action-moral-judgment"
-    >>> rows = ("It's rude to lie.,social-norms,4,0,-1", "It's okay to nap.,social-norms,4,0,0")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "sc.csv")
-    ...     _ = path.write_text(chr(10).join([head, *rows]))
-    ...     record = select_norms(path)
-    >>> [row.norm for row in record.results], record.statistics.removed["value-neutral"]
-    (["It's rude to lie."], 1)
     """
     chosen = chosen_options(NormsOptions, options, fields)
     files = [file] if file else [path for name in SOCIAL_FILES if (path := data_file(name))]

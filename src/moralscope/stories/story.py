@@ -21,12 +21,6 @@ class MoralStory:
 
     `splits` holds the official membership where the source gives it:
     `{"action": {"norm_distance": "train", ...}, "consequence": {...}}`.
-
-    Examples
-    --------
-    >>> story = MoralStory("1", "Be kind.", moral_action="Jo smiles.", immoral_action="Jo spits.")
-    >>> story.action("immoral"), story.missing
-    ('Jo spits.', ('situation', 'intention', 'moral_consequence', 'immoral_consequence'))
     """
 
     id: str

@@ -73,16 +73,7 @@ class PageJob:
 
 
 class Jobs:
-    """All jobs of the pages.
-
-    Examples
-    --------
-    >>> from moralscope.server.service import Service
-    >>> work = WorkQueue(Service())
-    >>> Jobs(work, Runs()).running()
-    []
-    >>> work.close()
-    """
+    """All jobs of the pages."""
 
     def __init__(self, work: WorkQueue, runs: Runs) -> None:
         self._work, self._runs = work, runs
