@@ -22,7 +22,7 @@ from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report, Row
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord, SampleInterval
 from moralscope.io.actions import MAX_ACTIONS, ActionList, check_actions, check_text
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 from moralscope.stats.summary import summarise
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def read_rows(
     `called` says what the table calls them, where that is not what we do.
     """
     names = {name: name for name in columns} | dict(called or {})
-    table = Table(path, layout=replace(_LAYOUT, others=True), columns=names)
+    table = TableFile(path, layout=replace(_LAYOUT, others=True), columns=names)
     theirs = {name.lower() for name in names.values()}
     ignored: dict[str, None] = {}
     rows: list[Mapping[str, str]] = []

@@ -19,7 +19,7 @@ from moralscope.axes.options import ENGLISH, LANGUAGES, TEMPLATES
 from moralscope.core.errors import InputError
 from moralscope.core.registry import look_up
 from moralscope.io.documents import Document, Node, read_document
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 
 BLANK = "{}"
 MORAL, GENDER = TEMPLATES
@@ -172,7 +172,9 @@ def parse_template(text: str, source: str) -> Template:
     document = Document(text, f"template {source}", _REMEDY)
     stem = Path(source).stem
     if source.lower().endswith(".csv"):
-        table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
+        table = TableFile(
+            document.content, name=document.name, kind=".csv", layout=Layout(lower=True)
+        )
         rows = (
             (line, {_ALIASES.get(key, key): value.strip() for key, value in row.items()})
             for line, row in table.strict_rows(remedy=_REMEDY)

@@ -12,7 +12,7 @@ from pathlib import Path
 from zlib import crc32
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Limits, Table
+from moralscope.io.tables import Limits, TableFile
 from moralscope.surveys.items import Dilemma, read_item
 
 LETTERS = "ABCDEF"
@@ -72,7 +72,7 @@ def read_dilemmas(path: Path, ambiguity: str | None = None) -> list[Dilemma]:
 
     A row with the same action twice (MoralChoice has one) leaves no choice and is left out.
     """
-    table = Table(path, limits=_LIMITS)
+    table = TableFile(path, limits=_LIMITS)
     dilemmas = []
     for line, cells in table.strict_rows(["context", "action1", "action2"], _REMEDY):
         if ambiguity is not None and cells.get("ambiguity") != ambiguity:

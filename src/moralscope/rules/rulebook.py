@@ -17,7 +17,7 @@ from typing import Any
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.io.documents import Document, read_document
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 from moralscope.rules.judgments import broken_checks, unmet_criteria, words_of
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, HasScales, ListedRule, RuleOfThumb
@@ -237,7 +237,9 @@ def _rows(text: str, source: str) -> tuple[str, list[tuple[int, dict[str, Any]]]
     """Return the name that the file gives itself, or "", and its rules' lines and cells."""
     document = Document(text, f"rulebook {source}", _KNOWN)
     if source.lower().endswith(".csv"):
-        table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
+        table = TableFile(
+            document.content, name=document.name, kind=".csv", layout=Layout(lower=True)
+        )
         rows = []
         for line, cells in table.strict_rows(("text",), _KNOWN):
             if not set(table.header) <= KEYS:

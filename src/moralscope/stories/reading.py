@@ -18,7 +18,7 @@ from moralscope.io.tables import (
     Layout,
     LineProblem,
     MalformedRow,
-    Table,
+    TableFile,
     name_problems,
 )
 from moralscope.models.store import data_file
@@ -83,7 +83,7 @@ def read_stories(path: Path, *, malformed: str = "stop") -> StoryFile:
     for file in files:
         membership = _membership(file)
         label = str(file.relative_to(path)) if path.is_dir() else ""
-        for number, row in Table(file, kind=".jsonl", layout=_LAYOUT).rows():
+        for number, row in TableFile(file, kind=".jsonl", layout=_LAYOUT).rows():
             lines += 1
             try:
                 if isinstance(row, str):

@@ -19,7 +19,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord, Statistics
 from moralscope.io.files import check_writable, csv_bytes, write_whole
-from moralscope.io.tables import Layout, LineProblem, Table, name_problems
+from moralscope.io.tables import Layout, LineProblem, TableFile, name_problems
 from moralscope.models.store import data_file
 from moralscope.stories.norms.reading import parse_norm
 from moralscope.stories.options import NormsOptions
@@ -110,7 +110,7 @@ def select_norms(
     problems: list[LineProblem] = []
     for path in map(Path.expanduser, files):
         kind = ".csv" if path.suffix.lower() == ".tsv" else None
-        table = Table(path, kind=kind, layout=Layout(delimiters="\t,", remedy=_REMEDY))
+        table = TableFile(path, kind=kind, layout=Layout(delimiters="\t,", remedy=_REMEDY))
         for line, cells in table.rows(_COLUMNS):
             wrong = cells if isinstance(cells, str) else _add(cells, rules)
             if wrong:

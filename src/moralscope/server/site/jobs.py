@@ -142,10 +142,10 @@ class Jobs:
     def _run(self, made: PageJob, job: Job) -> None:
         made.state = "running"
 
-        def show(what: str) -> None:
+        def phase(what: str) -> None:
             made.phase = what
 
-        with loading(show):
+        with loading(phase):
             record = job(made.report, lambda result: made.results.append(to_plain(result)))
         made.record = to_plain(record)
         try:
