@@ -118,7 +118,9 @@ def score(
     ignored: Sequence[str] = ()
     rows: Sequence[Row]
     if isinstance(actions, ActionRows):
-        rows, paraphrases, ignored = actions.rows, None, actions.ignored
+        rows, paraphrases = actions.rows, None
+        names_left = ", ".join(name[:60] for name in actions.ignored[:20])
+        ignored = [f"columns that were not read: {names_left}"] if names_left else []
     else:
         listed = actions if isinstance(actions, ActionList) else check_actions(actions)
         rows = [{"action": action} for action in listed.actions]
@@ -150,12 +152,8 @@ def score(
     record = RunRecord(
         "score",
         seed=chosen.seed,
-        config={
-            **card.config,
-            **run.config,
-            "actions": len(rows),
-            "options": plain_options(chosen),
-        },
+        config={**card.config, **run.config, "actions": len(rows)}
+        | {"options": plain_options(chosen)},
         models=list(card.models),
         results=run.results,
         statistics=_statistics(
@@ -165,11 +163,7 @@ def score(
             NOT_ADVICE,
             *card.warnings,
             *card.doubts,
-            *(
-                [f"columns that were not read: {', '.join(name[:60] for name in ignored[:20])}"]
-                if ignored
-                else ()
-            ),
+            *ignored,
             *unread_warning(
                 rows=sum(result.unread > 0 for result in run.results),
                 tokens=sum(result.unread for result in run.results),
