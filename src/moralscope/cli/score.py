@@ -70,8 +70,8 @@ def score(
         from moralscope.batch.job import job_columns
 
         job = ScoreBatch(options, job_columns(columns, options.kind.columns))
-        place = BatchPlace.given(inputs, out, batch)
-        run_over_corpus(job, place, batch, json=json, report=report)
+        paths = BatchPlace.given(inputs, out, batch)
+        run_over_corpus(job, paths, batch, json=json, report=report)
         return
     _refuse({"--calibrate": options.calibrate}, "belongs to a corpus run: add --out DIR")
     record_file = record_place(out)
@@ -89,9 +89,9 @@ def score(
         gate.require()
 
 
-def _refuse(given: "Mapping[str, Any]", why: str) -> None:
+def _refuse(values: "Mapping[str, Any]", why: str) -> None:
     """Refuse what this kind of run has no place for."""
-    for name, value in given.items():
+    for name, value in values.items():
         if value:
             raise InputError(f"{name} {why}", "see 'moralscope score --help'")
 

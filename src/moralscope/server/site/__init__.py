@@ -48,7 +48,7 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
         async with before(within):
             yield
             for job in within.state.jobs.running():  # nobody can follow them any more
-                job.given.cancelled.set()
+                job.patience.cancelled.set()
         within.state.chains.close()
 
     app.router.lifespan_context = closing

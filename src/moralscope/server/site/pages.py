@@ -105,7 +105,7 @@ def _page(name: str, **values: Any) -> Response:
 
 
 def _states(request: Request) -> dict[str, str]:
-    return {each.name: each.state for each, _ in request.app.state.work.service.listed()}
+    return {status.name: status.state for status, _ in request.app.state.work.service.listed()}
 
 
 @router.get("/")
@@ -232,15 +232,15 @@ def read_upload(name: str, data: bytes) -> dict[str, Any]:
         layout = Layout(lines_as="line", delimiters=",;\t" if safe == ".csv" else "")
         table = TableFile(path, name=shown, limits=limits, layout=layout)
         try:
-            found = [cells for _, cells in table.strict_rows() if any(cells.values())]
+            rows = [cells for _, cells in table.strict_rows() if any(cells.values())]
         except InputError as error:
             many = "give it in parts" in error.remedy
             remedy = "use the command line for more" if many else error.remedy
             raise InputError(error.problem, remedy) from None
-    if not found:
+    if not rows:
         raise InputError(f"{shown} holds no rows", f"give {_READ} with a row each")
-    columns = list(dict.fromkeys(key for cells in found for key in cells))
-    texts = [[_cell(cells.get(column)) for column in columns] for cells in found]
+    columns = list(dict.fromkeys(key for cells in rows for key in cells))
+    texts = [[_cell(cells.get(column)) for column in columns] for cells in rows]
     return {"name": shown, "columns": columns, "rows": texts}
 
 
@@ -293,16 +293,16 @@ def shipped_experts() -> tuple[ShippedExperts, ...]:
 
     Examples
     --------
-    >>> {each.licence for each in shipped_experts()}
+    >>> {experts.licence for experts in shipped_experts()}
     {'Apache-2.0'}
     """
-    found = []
+    experts = []
     folders = importlib.resources.files("moralscope") / "weights"
-    for folder in sorted(folders.iterdir(), key=lambda each: each.name):
+    for folder in sorted(folders.iterdir(), key=lambda path: path.name):
         file = folder / "expert.json"
         if file.is_file():
             known = json.loads(file.read_text("utf-8"))
             card = known["card"]
             tasks, data = tuple(known["tasks"]), tuple(card["data"])
-            found.append(ShippedExperts(folder.name, known["base"], tasks, data, card["licence"]))
-    return tuple(found)
+            experts.append(ShippedExperts(folder.name, known["base"], tasks, data, card["licence"]))
+    return tuple(experts)
