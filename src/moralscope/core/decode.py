@@ -60,9 +60,9 @@ def decode(
     except StructureHandlerNotFoundError:
         raise  # a bug of ours: a field whose type cannot be read
     except (BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:
-        step, problem, better = _first(error)
-        where = ": ".join(part for part in (source, step) if part)
-        joined = f"{where} {problem}" if step else f"{where}: {problem}" if where else problem
+        path, problem, better = _first(error)
+        where = ": ".join(part for part in (source, path) if part)
+        joined = f"{where} {problem}" if path else f"{where}: {problem}" if where else problem
         kind = UnknownName if better else InputError
         raise kind(joined.strip(), better or remedy) from None
 
@@ -149,7 +149,7 @@ def _primitive(value: Any, kind: Any) -> Any:
 
 
 def _first(error: BaseException) -> tuple[str, str, str]:
-    """Return where, problem and, for an unknown key, the remedy of the first of many errors."""
+    """Return path, problem and, for an unknown key, the remedy of the first of many errors."""
     from cattrs import (
         BaseValidationError,
         ForbiddenExtraKeysError,
@@ -161,14 +161,14 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         inner = min(error.exceptions, key=lambda one: not isinstance(one, ForbiddenExtraKeysError))
         if isinstance(inner, StructureHandlerNotFoundError):
             raise inner
-        where, problem, better = _first(inner)
+        path, problem, better = _first(inner)
         notes = [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "name")]
         notes += [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "index")]
         step = ""
         if notes and not isinstance(inner, KeyError):
             note = notes[0]
             step = note.name if hasattr(note, "name") else f"{_nth(note.index)}"
-        return ", ".join(part for part in (step, where) if part), problem, better
+        return ", ".join(part for part in (step, path) if part), problem, better
     if isinstance(error, ForbiddenExtraKeysError):
         name = min(map(str, error.extra_fields))
         known = [field.metadata.get("key", field.name) for field in dataclasses.fields(error.cl)]

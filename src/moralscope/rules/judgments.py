@@ -39,13 +39,7 @@ def word_list(name: str) -> frozenset[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words in lower case, without punctuation.
-
-    Examples
-    --------
-    >>> words_of("You shouldn't lie!")
-    ['you', "shouldn't", 'lie']
-    """
+    """Return the words in lower case, without punctuation."""
     return _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold())
 
 
@@ -114,13 +108,7 @@ def _sign(words: list[str], index: int) -> int:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words that carry content.
-
-    Examples
-    --------
-    >>> content_words("to lie to a friend")
-    ['lie', 'friend']
-    """
+    """Return the words that carry content."""
     return [word for word in words_of(text) if word not in word_list("light")]
 
 

@@ -53,8 +53,8 @@ class PageJob:
     def line(self) -> dict[str, Any]:
         """Return where it stands, as the page is told."""
         names = ("id", "kind", "state", "phase", "done", "total", "began", "ended", "problem")
-        values = {name: to_plain(getattr(self, name)) for name in (*names, "run", "title")}
-        return {**values, "left": self._left(), "source": self.notes.source}
+        state = {name: to_plain(getattr(self, name)) for name in (*names, "run", "title")}
+        return {**state, "left": self._left(), "source": self.notes.source}
 
     def _left(self) -> float | None:
         """Return the seconds that are left, from the pace so far."""
@@ -96,7 +96,7 @@ class Jobs:
         made = PageJob(kind, notes, title=asked or notes.source or kind)
         future = self._work.start(made.patience, lambda: self._run(made, job))
         future.add_done_callback(lambda ended: self._end(made, ended))
-        ended = [one.id for one in self._jobs.values() if one.state not in RUNNING]
+        ended = [job.id for job in self._jobs.values() if job.state not in RUNNING]
         for name in ended[: max(0, len(ended) - _KEPT)]:
             del self._jobs[name]
         self._jobs[made.id] = made
@@ -142,10 +142,10 @@ class Jobs:
     def _run(self, made: PageJob, job: Job) -> None:
         made.state = "running"
 
-        def told(what: str) -> None:
+        def phase(what: str) -> None:
             made.phase = what
 
-        with loading(told):
+        with loading(phase):
             record = job(made.report, lambda result: made.results.append(to_plain(result)))
         made.record = to_plain(record)
         try:

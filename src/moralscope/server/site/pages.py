@@ -105,7 +105,7 @@ def _page(name: str, **values: Any) -> Response:
 
 
 def _states(request: Request) -> dict[str, str]:
-    return {status.name: status.state for status, _ in request.app.state.work.service.listed()}
+    return {model.name: model.state for model, _ in request.app.state.work.service.listed()}
 
 
 @router.get("/")
@@ -240,12 +240,10 @@ def read_upload(name: str, data: bytes) -> dict[str, Any]:
     if not rows:
         raise InputError(f"{shown} holds no rows", f"give {_READ} with a row each")
     columns = list(dict.fromkeys(key for cells in rows for key in cells))
-    texts = [[_cell(cells.get(column)) for column in columns] for cells in rows]
+    texts = [
+        ["" if cells.get(name) is None else str(cells[name]) for name in columns] for cells in rows
+    ]
     return {"name": shown, "columns": columns, "rows": texts}
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else str(value)
 
 
 @cache
@@ -296,13 +294,13 @@ def shipped_experts() -> tuple[ShippedExperts, ...]:
     >>> {experts.licence for experts in shipped_experts()}
     {'Apache-2.0'}
     """
-    experts = []
+    cards = []
     folders = importlib.resources.files("moralscope") / "weights"
-    for folder in sorted(folders.iterdir(), key=lambda path: path.name):
+    for folder in sorted(folders.iterdir(), key=lambda folder: folder.name):
         file = folder / "expert.json"
         if file.is_file():
             known = json.loads(file.read_text("utf-8"))
             card = known["card"]
             tasks, data = tuple(known["tasks"]), tuple(card["data"])
-            experts.append(ShippedExperts(folder.name, known["base"], tasks, data, card["licence"]))
-    return tuple(experts)
+            cards.append(ShippedExperts(folder.name, known["base"], tasks, data, card["licence"]))
+    return tuple(cards)
