@@ -104,7 +104,14 @@ def _converter(exact: bool) -> "Converter":
         }
         read = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=exact, **renamed)
         # What older versions wrote is brought up to date by the class itself, and nowhere else.
-        return _upgrading(kind, read) if hasattr(kind, "upgraded") else read
+        upgraded = kind.upgraded if hasattr(kind, "upgraded") else dict
+
+        def structure(plain: Any, _: Any) -> Any:
+            if not isinstance(plain, Mapping):
+                raise TypeError(f"is {_short(plain)}, not a mapping")
+            return read(upgraded(plain), kind)
+
+        return structure
 
     # A Statistics is a mapping too: without this, cattrs would read it as one.
     converter.register_structure_hook_factory(
@@ -127,13 +134,6 @@ def _no_text(factory: Callable[..., Any]) -> Callable[..., Any]:
         return structure
 
     return checked
-
-
-def _upgrading(kind: Any, read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def structure(plain: Any, _: Any) -> Any:
-        return read(kind.upgraded(plain) if isinstance(plain, Mapping) else plain, kind)
-
-    return structure
 
 
 def _primitive(value: Any, kind: Any) -> Any:

@@ -3,7 +3,7 @@
 A command has one module here. It says, by the name of the job, of which classes a record's results
 and statistics are (`types`) and how its page is built (`build`):
 
-    PRESENTATIONS = {"rank": Presentation(rank_page, lambda config: (RankedAnswer, NoStatistics))}
+    PRESENTATIONS = {"rank": Presentation(rank_page, (RankedAnswer, NoStatistics))}
 
 `terminal`, `html`, `figure` and `web` draw pages and know no command, so a new chart or table is a
 change of one file. Pages are built from typed records: new ones as they are, saved ones through
@@ -82,8 +82,8 @@ class Presentation:
     """How records of one job are read and shown."""
 
     build: Callable[[RunRecord], Page]
-    types: Callable[[Mapping[str, Any]], tuple[Any, Any]]
-    """the classes of a result and of the statistics, from the record's config"""
+    types: tuple[Any, Any] | Callable[[Mapping[str, Any]], tuple[Any, Any]]
+    """the classes of a result and of the statistics, or how to tell from the record's config"""
     limits: tuple[str, ...] | Callable[[Mapping[str, Any]], tuple[str, ...]] = ()
     """what the results do not mean, or how to tell from the config: the last section of a report"""
 
@@ -102,18 +102,11 @@ def presentation(job: str, config: Mapping[str, Any]) -> Presentation | None:
 
 
 def read_record(plain: Any, name: str = "the run record") -> RunRecord:
-    """Return a saved record in its typed form.
-
-    Examples
-    --------
-    >>> record = read_record({"schema": "moralscope.run/1", "job": "rank", "config": {},
-    ...                       "results": [{"answer": "bread", "score": 0.5}]})
-    >>> record.results[0].score
-    0.5
-    """
+    """Return a saved record in its typed form."""
     checked = check_record(plain, name)
     shown = presentation(checked["job"], checked["config"])
-    result, statistics = shown.types(checked["config"]) if shown else (Any, Any)
+    types = shown.types if shown else (Any, Any)
+    result, statistics = types(checked["config"]) if callable(types) else types
     typed = {
         "results": decode(list[result], checked["results"], name),  # type: ignore[valid-type]
         "statistics": decode(statistics, checked["statistics"], name),
@@ -147,15 +140,7 @@ def page_of(record: RunRecord) -> Page:
 
 
 def report_html(record: RunRecord | Any, name: str = "the run record") -> str:
-    """Return the report of a run record, or of its plain form, as one HTML document.
-
-    Examples
-    --------
-    >>> record = {"schema": "moralscope.run/1", "job": "rank", "config": {},
-    ...           "results": [{"answer": "<b>", "score": 0.1}]}
-    >>> report_html(record).startswith("<!doctype html>")
-    True
-    """
+    """Return the report of a run record, or of its plain form, as one HTML document."""
     from moralscope.pages.html import render
 
     return render(build_page(record, name))

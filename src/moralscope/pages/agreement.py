@@ -7,26 +7,16 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from moralscope.annotation.agreement import AgreementStatistics
-from moralscope.annotation.disagreement import (
-    FieldAgreement,
-    GroupSplit,
-    ItemSpread,
-    significant,
-)
+from moralscope.annotation.disagreement import FieldAgreement, GroupSplit, ItemSpread, significant
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars, error_bars, marks, named_rows
 from moralscope.pages.closing import PEOPLE_LIMITS
-from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, columns
+from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, head
 from moralscope.pages.words import more_note
 
 _MAX_ROWS = 5_000
-_SPREAD = [
-    *columns("item", "field"),
-    Column("answers", "whole"),
-    Column("apart", "number", 2),
-    Column("distribution"),
-]
+_SPREAD = head("item | field | answers: whole | apart: number 2 | distribution")
 
 
 def agreement_page(record: RunRecord) -> Page:
@@ -73,35 +63,21 @@ def _coefficients(
         return []
     coefficients = Table(
         "Coefficients",
+        head(
+            "field | level | items: whole | people: whole | alpha: interval 2 | kappa",
+            "agree: share 0",
+        ),
         [
-            *columns("field", "level"),
-            *columns("items", "people", kind="whole"),
-            Column("alpha", "interval", 2),
-            Column("kappa"),
-            Column("agree", "share", 0),
-        ],
-        [
-            [
-                row.field,
-                row.level,
-                row.items,
-                row.people,
-                row.alpha,
-                _kappa(row),
-                row.percent.value,
-            ]
+            [row.field, row.level, row.items, row.people, row.alpha, _kappa(row), row.percent.value]
             for row in fields
         ],
     )
     intraclass = Table(
         "Intraclass correlation",
-        [
-            *columns("field", "form"),
-            Column("intraclass correlation", "interval", 2),
-            Column("F", "number", 2),
-            Column("degrees of freedom"),
-            Column("p", "p"),
-        ],
+        head(
+            "field | form | intraclass correlation: interval 2 | F: number 2 | degrees of freedom",
+            "p: p",
+        ),
         [
             [row.field, form.form, form, form.f, f"{form.df1}, {form.df2}", form.p]
             for row in fields
@@ -182,13 +158,7 @@ def _annotators(statistics: AgreementStatistics) -> list[Section]:
     tables = [
         Table(
             "Leanings",
-            [
-                Column("leaning"),
-                Column("people", "whole"),
-                Column("share", "share", 0),
-                Column("annotations", "whole"),
-                Column("share", "share", 0),
-            ],
+            head("leaning | people: whole | share: share 0 | annotations: whole | share: share 0"),
             [
                 [row.leaning, row.people, row.share.value, row.annotations, row.annotation_share]
                 for row in statistics.leanings
@@ -203,11 +173,7 @@ def _annotators(statistics: AgreementStatistics) -> list[Section]:
             means = by_leaning.setdefault(one.leaning, [0.0] * len(names))
             means[names.index(one.foundation)] = one.mean if isfinite(one.mean) else 0.0
         charts.append(bars(title, by_leaning, names, "mean weight, 1 to 5"))
-        shown = [
-            *columns("leaning", "foundation"),
-            Column("mean weight, 1 to 5", "interval", 2),
-            Column("people", "whole"),
-        ]
+        shown = head("leaning | foundation | mean weight, 1 to 5: interval 2 | people: whole")
         weights = [
             [one.leaning, one.foundation, (one.mean, one.low, one.high), one.people]
             for one in statistics.foundations
@@ -228,12 +194,7 @@ def _groups(statistics: AgreementStatistics) -> list[Section]:
         return []
     tables: list[Block] = []
     if statistics.within:
-        shown = [
-            *columns("field", "leaning"),
-            Column("people", "whole"),
-            Column("alpha", "interval", 2),
-            Column("answers"),
-        ]
+        shown = head("field | leaning | people: whole | alpha: interval 2 | answers")
         rows = [
             [row.field, row.leaning, row.people, row.alpha, _counts(row.counts)]
             for row in statistics.within
@@ -265,11 +226,7 @@ def _groups(statistics: AgreementStatistics) -> list[Section]:
 def _splits(title: str, rows: Sequence[GroupSplit]) -> Table:
     return Table(
         title,
-        [
-            *columns("item", "field", "leanings", "means"),
-            Column("difference", "signed", 2),
-            *columns("p", "p corrected", kind="p"),
-        ],
+        head("item | field | leanings | means | difference: signed 2 | p: p | p corrected: p"),
         [
             [
                 row.item or "all",
@@ -300,7 +257,5 @@ def _percent(share: float) -> float:
 
 
 PRESENTATIONS = {
-    "agreement": Presentation(
-        agreement_page, lambda config: (ItemSpread, AgreementStatistics), PEOPLE_LIMITS
-    )
+    "agreement": Presentation(agreement_page, (ItemSpread, AgreementStatistics), PEOPLE_LIMITS)
 }

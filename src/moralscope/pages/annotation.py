@@ -22,7 +22,7 @@ from moralscope.core.records import NoStatistics, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars
 from moralscope.pages.closing import PEOPLE_LIMITS
-from moralscope.pages.page import Block, Code, Column, Page, Section, Table, columns
+from moralscope.pages.page import Block, Code, Page, Section, Table, columns, head
 
 _FIRST = ("region", "leaning")  # the figures of the paper; the rest follows
 
@@ -146,13 +146,10 @@ def statement_page(record: RunRecord) -> Page:
         charts.append(bars(question_label(name), series, labels, "%"))
     groups = Table(
         "Groups",
-        [
-            *columns("question", "group"),
-            Column("people", "whole"),
-            Column("share", "share", 1),
-            Column("annotations", "whole"),
-            Column("share", "share", 1),
-        ],
+        head(
+            "question | group | people: whole | share: share 1 | annotations: whole",
+            "share: share 1",
+        ),
         [
             [
                 question_label(row.question),
@@ -217,16 +214,14 @@ def _adjudicated(config: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 PRESENTATIONS = {
-    "annotate init": Presentation(init_page, lambda config: (Any, InitStatistics)),
-    "annotate import": Presentation(import_page, lambda config: (Any, ImportStatistics)),
-    "annotate export": Presentation(export_page, lambda config: (Any, ExportStatistics)),
-    "annotate status": Presentation(status_page, lambda config: (PersonLine, ProjectProgress)),
-    "annotate decide": Presentation(decisions_page, lambda config: (Decision, NoStatistics)),
-    "annotate decisions": Presentation(
-        decisions_page, lambda config: (Decision, DecisionStatistics)
-    ),
+    "annotate init": Presentation(init_page, (Any, InitStatistics)),
+    "annotate import": Presentation(import_page, (Any, ImportStatistics)),
+    "annotate export": Presentation(export_page, (Any, ExportStatistics)),
+    "annotate status": Presentation(status_page, (PersonLine, ProjectProgress)),
+    "annotate decide": Presentation(decisions_page, (Decision, NoStatistics)),
+    "annotate decisions": Presentation(decisions_page, (Decision, DecisionStatistics)),
     "annotate adjudicate": Presentation(adjudicate_page, _adjudicated),
     "annotate statement": Presentation(
-        statement_page, lambda config: (GroupShare, StatementStatistics), PEOPLE_LIMITS
+        statement_page, (GroupShare, StatementStatistics), PEOPLE_LIMITS
     ),
 }

@@ -18,7 +18,7 @@ from moralscope.pages.corpus import (
     run_sections,
     spread_section,
 )
-from moralscope.pages.page import Block, Column, Facts, Page, Section, Table, columns, signed
+from moralscope.pages.page import Block, Column, Facts, Page, Section, Table, columns, head, signed
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
 from moralscope.rules.false_alarms import FalseAlarms
@@ -99,8 +99,11 @@ def audit_page(record: RunRecord) -> Page:
 def _one(row: AuditedReply, limits: Thresholds) -> list[Section]:
     """Show one reply in full, as the terminal does."""
     verdict = row.verdict
-    heads = [Column("reply"), Column("rule", wide=60), Column("P", "number", 2)]
-    heads += [*columns(*SCALES, kind="number", digits=1), Column("foundations"), Column("evidence")]
+    heads = head(
+        "reply | rule: wide 60 | P: number 2",
+        *columns(*SCALES, kind="number", digits=1),
+        "foundations | evidence",
+    )
     rows = []
     for rule in row.rules:
         word, chance = stance(rule, limits)
@@ -122,8 +125,7 @@ def _one(row: AuditedReply, limits: Thresholds) -> list[Section]:
 
 def _replies(rows: Sequence[AuditedReply], limits: Thresholds) -> Table:
     """List every reply, the worst first, with its rules as details."""
-    heads = [Column("reply"), Column("verdict"), Column("score", "signed", 2), Column("concern")]
-    heads += [*columns("broken", "kept", kind="whole"), Column("id")]
+    heads = head("reply | verdict | score: signed 2 | concern | broken: whole | kept: whole | id")
     values = [
         [
             cut(row.reply, _SHORT) or "(empty)",
@@ -198,8 +200,12 @@ def _listed(record: RunRecord, statistics: AuditStatistics, *, many: bool) -> It
         table = Table("Most broken rules", heads, rows)
         yield Section("Most broken rules", [], [table], shown=shown)
     if statistics.worst:
-        heads = [Column("worst replies", wide=_SHORT), Column("score", "signed", 2), Column("id")]
-        heads += [Column("prompt", brief=False), Column("reason", brief=False)]
+        heads = head(
+            Column("worst replies", wide=_SHORT),
+            "score: signed 2 | id",
+            Column("prompt", brief=False),
+            Column("reason", brief=False),
+        )
         rows = [
             [cut(row.reply), row.score, row.id, cut(row.prompt), row.reason]
             for row in statistics.worst
@@ -214,8 +220,7 @@ def _listed(record: RunRecord, statistics: AuditStatistics, *, many: bool) -> It
 def _against(paired: PairedAudits | None) -> Iterator[Section]:
     if paired is None:
         return
-    heads = [Column("against"), *columns("here", "there", kind="share", digits=1)]
-    heads += [Column("change", "text"), Column("p", "p")]
+    heads = head("against | here: share 1 | there: share 1 | change | p: p")
     share = Column("", "share interval", 1).write(paired.flagged_change)
     here, there = paired.flagged_here.value, paired.flagged_there.value
     score = _CHANGE.write(paired.score_change)
@@ -229,8 +234,7 @@ def _against(paired: PairedAudits | None) -> Iterator[Section]:
     prose = ["The same prompts, paired row by row; p by McNemar's exact test."]
     yield Section("Against the other file", prose, blocks, shown="all")
     if paired.changed:
-        heads = [Column("id"), *columns("prompt", "here", "there")]
-        heads += columns("score here", "score there", kind="signed", digits=2)
+        heads = head("id | prompt | here | there | score here: signed 2 | score there: signed 2")
         rows = [
             [
                 row.id,
@@ -266,12 +270,14 @@ def _budget(alarms: FalseAlarms | None) -> Iterator[Section]:
     ]
     yield Section("Budget of false alarms", prose, [Facts(facts)])
     if alarms.rules:
-        heads = [Column("rules that cost most", wide=70), Column("false alarms", "whole")]
-        heads += [Column("for instance", wide=_SHORT)]
+        heads = head(
+            "rules that cost most: wide 70 | false alarms: whole",
+            Column("for instance", wide=_SHORT),
+        )
         rows: list[list[Any]] = [[cost.rule, cost.alarms, cut(cost.reply)] for cost in alarms.rules]
         table = Table("Rules that cost most", heads, rows)
         yield Section(table.title, [], [table], shown="all")
 
 
-_SHOWN = Presentation(audit_page, lambda config: (AuditedReply, AuditStatistics), AUDIT_LIMITS)
+_SHOWN = Presentation(audit_page, (AuditedReply, AuditStatistics), AUDIT_LIMITS)
 PRESENTATIONS = {"audit": _SHOWN, "audit corpus": _SHOWN}

@@ -11,7 +11,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.closing import TEXT_LIMITS
-from moralscope.pages.page import Block, Code, Column, Facts, Page, Section, Table, columns
+from moralscope.pages.page import Block, Code, Column, Facts, Page, Section, Table, columns, head
 from moralscope.pages.words import NOTHING, more_note
 from moralscope.stats.text import SystemComparison
 from moralscope.stories.chains.records import (
@@ -28,8 +28,8 @@ _MAX_ROWS = 20_000
 _ENDS = 10  # rows from both ends that the terminal shows
 _CONTEXT = ("norm", "situation", "intention")
 _METRICS = ("bleu", "rougeL", "diversity", "perplexity", "length")
-_TITLES = {"bleu": "BLEU", "rougeL": "ROUGE-L"}
-_PRINTED = {"bleu": "bleu", "rougeL": "rouge_l", "diversity": "diversity"}  # in the paper's rows
+_PRINTED = ("bleu", "rougeL", "diversity")  # what the paper has too
+_TITLES = (("bleu", "BLEU"), ("rougeL", "ROUGE-L"))
 Choices = Mapping[tuple[str, str | None], str | None]  # of another run, by story and target
 
 
@@ -87,9 +87,8 @@ def _examples(
             stories.setdefault(row.id, []).append(row)
     for story, results in stories.items():
         context = [name for name in _CONTEXT if name != kind]
-        blocks: list[Block] = [
-            Facts([(_title(name), results[0].story.get(name, NOTHING)) for name in context])
-        ]
+        sentences = dict.fromkeys(context, NOTHING) | dict(results[0].story)
+        blocks: list[Block] = [Facts([(_title(name), sentences[name]) for name in context])]
         for row in results:
             target = f"{row.target} " if row.target else ""
             name, key = _title(f"{target}{kind}"), (row.id, row.target)
@@ -115,20 +114,19 @@ def _title(name: str) -> str:
 
 def _choices(rows: Sequence[ChainResult], others: Mapping[str, Choices]) -> Table:
     references = any(row.reference for row in rows)
-    titles = [
-        Column("story", wide=24),
-        Column("target"),
-        Column("choice", wide=60),
-        Column("score", "number"),
+    titles = head(
+        "story: wide 24 | target | choice: wide 60 | score: number",
         *columns(*others, *(["reference"] if references else [])),
-    ]
+    )
+    nothing = {(row.id, row.target): None for row in rows}
+    beside = [{**nothing, **choices} for choices in others.values()]
     values = [
         [
             row.id,
             row.target,
             row.choice,
             row.candidates[0].score if row.candidates else None,  # candidates come best first
-            *(choices.get((row.id, row.target)) for choices in others.values()),
+            *(choices[row.id, row.target] for choices in beside),
             *([row.reference] if references else []),
         ]
         for row in rows[:_MAX_ROWS]
@@ -137,11 +135,7 @@ def _choices(rows: Sequence[ChainResult], others: Mapping[str, Choices]) -> Tabl
 
 
 def _candidates(rows: Sequence[ChainResult]) -> Table:
-    titles = [
-        *columns("story", "target", "step", "candidate"),
-        Column("score", "number"),
-        Column("chosen"),
-    ]
+    titles = head("story | target | step | candidate | score: number | chosen")
     values = [
         [row.id, row.target, step.step, text.text, text.score, "●" if best else ""]
         for row in rows
@@ -171,11 +165,7 @@ def _steps(row: ChainResult) -> Iterator[tuple[StepTrace, list[tuple[ScoredText,
 def _costs(steps: Sequence[StepCost]) -> Table:
     return Table(
         "What each step cost",
-        [
-            *columns("step", "does", "model"),
-            *columns("stories", "candidates", kind="whole"),
-            Column("seconds", "number", 1),
-        ],
+        head("step | does | model | stories: whole | candidates: whole | seconds: number 1"),
         [[s.step, s.do, s.model, s.stories, s.candidates, s.seconds] for s in steps],
     )
 
@@ -249,15 +239,21 @@ def _scores(run: TextScores) -> Table:
     for name in _metric_names(run):
         how = Column("", "number", 3 if name == "diversity" else 2)
         total = run.metrics[name]["total"]
-        column = _PRINTED.get(name)
-        printed = [(row.model, getattr(row, column)) for row in run.paper] if column else []
+        printed = []
+        for row in run.paper if name in _PRINTED else ():
+            values = dict(zip(_PRINTED, (row.bleu, row.rouge_l, row.diversity), strict=True))
+            if values[name]:
+                printed.append(f"{values[name]:g} {row.model}".strip())
+        title = name.replace("_share", ", share").replace("_", " ")
+        for metric, written in _TITLES:
+            title = title.replace(metric, written)
         rows.append(
             [
-                _TITLES.get(name, name.replace("_share", ", share").replace("_", " ")),
+                title,
                 how.write(total.value),
                 f"{how.write(total.low)} … {how.write(total.high)}",
                 *(how.write(run.metrics[name][side].value) for side in sides),
-                ", ".join(f"{value:g} {model}".strip() for model, value in printed if value),
+                ", ".join(printed),
             ]
         )
     titles = ("value", "95 % interval", *sides, "paper")
@@ -268,11 +264,7 @@ def _scores(run: TextScores) -> Table:
 def _compared(pair: tuple[str, str], rows: Sequence[SystemComparison]) -> Table:
     return Table(
         f"{pair[0]} less {pair[1]}",
-        [
-            Column("metric"),
-            Column("difference", "signed interval", 2),
-            *columns("p", "p (Holm)", kind="p"),
-        ],
+        head("metric | difference: signed interval 2 | p: p | p (Holm): p"),
         [
             [row.metric.replace("_", " "), (row.difference, row.low, row.high), row.p, row.p_holm]
             for row in rows
@@ -282,11 +274,9 @@ def _compared(pair: tuple[str, str], rows: Sequence[SystemComparison]) -> Table:
     )
 
 
-_CHAIN = Presentation(chain_page, lambda config: (ChainResult, ChainStatistics), TEXT_LIMITS)
+_CHAIN = Presentation(chain_page, (ChainResult, ChainStatistics), TEXT_LIMITS)
 PRESENTATIONS = {
     "chain": _CHAIN,
     "generate": _CHAIN,
-    "stories metrics": Presentation(
-        metrics_page, lambda config: (TextScores, MetricsStatistics), TEXT_LIMITS
-    ),
+    "stories metrics": Presentation(metrics_page, (TextScores, MetricsStatistics), TEXT_LIMITS),
 }

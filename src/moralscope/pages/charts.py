@@ -166,13 +166,7 @@ def moral_map(
 
 
 def outermost(pairs: Sequence[tuple[Any, _Point]], limit: int = 300) -> list[tuple[Any, _Point]]:
-    """Order points from the outside in, so that the telling ones are labelled first.
-
-    Examples
-    --------
-    >>> [name for name, _ in outermost([("a", (0.1, 0.0)), ("b", (9.0, 0.0)), ("c", (5.0, 0.0))])]
-    ['a', 'b', 'c']
-    """
+    """Order points from the outside in, so that the telling ones are labelled first."""
     if not pairs:
         return []
     middles = [sum(point[axis] for _, point in pairs) / len(pairs) for axis in (0, 1)]
@@ -219,11 +213,6 @@ def named_scatter(
     """Draw named points by group, or nothing where fewer than three have both values.
 
     `same` puts both axes on one scale: what shrank is then seen to have shrunk.
-
-    Examples
-    --------
-    >>> named_scatter("Table 2", {"dos": [("joy", 1.0, 2.0)] * 3}, ("paper", "ours")).title
-    'Table 2'
     """
     drawn, pairs = [], []
     for name, rows in groups.items():

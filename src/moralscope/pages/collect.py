@@ -75,5 +75,5 @@ def collect_page(record: RunRecord) -> Page:
 
 PRESENTATIONS = dict.fromkeys(
     ("collect", "collect corpus"),
-    Presentation(collect_page, lambda config: (CollectedExchange, CollectStatistics), LIMITS),
+    Presentation(collect_page, (CollectedExchange, CollectStatistics), LIMITS),
 )

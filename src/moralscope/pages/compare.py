@@ -13,7 +13,18 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import Group, bars, outermost, rounded, scatter, slopes
 from moralscope.pages.closing import AUDIT_LIMITS, JUDGE_LIMITS, SCORE_LIMITS
-from moralscope.pages.page import MINUS, TYPED, Block, Column, Facts, Page, Section, Table, columns
+from moralscope.pages.page import (
+    MINUS,
+    TYPED,
+    Block,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    columns,
+    head,
+)
 from moralscope.pages.words import correlation_text, cut, gate_line, more_note, text
 from moralscope.runs.changes import ComparedItem, RunChanges
 from moralscope.stats.correlation import Correlation
@@ -127,12 +138,11 @@ def _disagreements(
         p = Column("", "p").write(one.p_holm) + (" *" if one.p_holm < 0.05 else "")
         scores = (rounded(row.scores[name]) for name in pair.pair)
         rows.append([row.action, *scores, one.difference, (one.low, one.high), p])
-    heads = [
-        Column("action", wide=60),
+    heads = head(
+        "action: wide 60",
         *columns(first, second, "difference", kind="signed", digits=2),
-        Column("95 % interval", "range", 2),
-        Column("p (Holm)", right=True),
-    ]
+        "95 % interval: range 2 | p (Holm): right",
+    )
     title = f"Largest differences ({second} {MINUS} {first})"
     prose = [
         "Differences are paired prompt by prompt, with 95 % intervals; p is Holm-corrected over "
@@ -141,10 +151,7 @@ def _disagreements(
     table = Table(title, heads, rows, note=more_note(len(ordered) - _MAX_ROWS))
     more = f", {_SHOWN} of {len(ordered):,}" if len(ordered) > _SHOWN else ""
     brief = Table(f"{title}{more}", heads, rows[:_SHOWN], titled=True)
-    return [
-        Section(title, prose, [table]),
-        Section("", [], [brief], shown="terminal", gap=True),
-    ]
+    return [Section(title, prose, [table]), Section("", [], [brief], shown="terminal", gap=True)]
 
 
 def _coefficient(of: Correlation) -> str:
@@ -175,14 +182,10 @@ def languages_page(record: RunRecord) -> Page:
     ]
     checks = Table(
         "Checks",
-        [
+        head(
             Column(f"beside {codes[0]}" if codes else "language"),
-            Column("r", right=True),
-            Column("slope", "interval", 2),
-            Column("residual", "number", 2),
-            Column("differ", right=True),
-            Column("fails"),
-        ],
+            "r: right | slope: interval 2 | residual: number 2 | differ: right | fails",
+        ),
         [
             [
                 check.language,
@@ -205,13 +208,11 @@ def languages_page(record: RunRecord) -> Page:
             one = row.differences[code]
             p = Column("", "p").write(one.p_holm)
             rows.append([row.action, row.texts[code], one.difference, (one.low, one.high), p])
-        heads = [
+        heads = head(
             Column(f"{code} less {codes[0]}, aligned"),
             Column(code),
-            Column("difference", "signed", 2),
-            Column("95 % interval", "range", 2),
-            Column("p (Holm)", right=True),
-        ]
+            "difference: signed 2 | 95 % interval: range 2 | p (Holm): right",
+        )
         table = Table(f"Actions that differ in {code}", heads, rows[:_SHOWN])
         if rows:
             sections.append(Section(table.title, [], [table], shown="all"))
@@ -246,15 +247,7 @@ def _parallel_table(results: Sequence[ParallelScore], codes: Sequence[str]) -> T
 
 
 def runs_page(record: RunRecord) -> Page:
-    """Lay out a comparison of two saved runs.
-
-    Examples
-    --------
-    >>> row = ComparedItem("", "smile", 0.2, 0.1, -0.1)
-    >>> page = runs_page(RunRecord("compare runs", 0, {}, [], [row], RunChanges(items=1)))
-    >>> [section.title for section in page.sections if section.shown == "report"]
-    ['Every item']
-    """
+    """Lay out a comparison of two saved runs."""
     config = record.config
     changes: RunChanges = record.statistics
     items: Sequence[ComparedItem] = record.results
@@ -397,12 +390,7 @@ def _foundations(changes: RunChanges) -> list[Section]:
         "before": [100 * row.before.value for row in rows],
         "after": [100 * row.after.value for row in rows],
     }
-    heads = [
-        Column("foundation"),
-        Column("before", "share interval", 1),
-        Column("after", "share interval", 1),
-        Column("change", "signed"),
-    ]
+    heads = head("foundation | before: share interval 1 | after: share interval 1 | change: signed")
     cells = [[row.foundation, row.before, row.after, row.change] for row in rows]
     chart = bars(title, series, [row.foundation for row in rows], "% of replies")
     blocks: list[Block] = [chart, Table(title, heads, cells)]
@@ -438,13 +426,9 @@ def _axis_limits(config: Mapping[str, object]) -> tuple[str, ...]:
 
 
 PRESENTATIONS = {
-    "compare": Presentation(
-        compare_page, lambda config: (ComparedAction, CompareStatistics), _axis_limits
-    ),
+    "compare": Presentation(compare_page, (ComparedAction, CompareStatistics), _axis_limits),
     "compare languages": Presentation(
-        languages_page, lambda config: (ParallelScore, LanguagesStatistics), SCORE_LIMITS
+        languages_page, (ParallelScore, LanguagesStatistics), SCORE_LIMITS
     ),
-    "compare runs": Presentation(
-        runs_page, lambda config: (ComparedItem, RunChanges), _runs_limits
-    ),
+    "compare runs": Presentation(runs_page, (ComparedItem, RunChanges), _runs_limits),
 }

@@ -7,7 +7,7 @@ from typing import Any
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import GROUPS, marks, slopes
-from moralscope.pages.page import Chart, Column, Facts, Page, Section, Table, columns
+from moralscope.pages.page import Chart, Column, Facts, Page, Section, Table, columns, head
 from moralscope.pages.words import text
 from moralscope.words.compare import CorporaStatistics, PeriodsStatistics
 from moralscope.words.comparison import ActionDifference
@@ -76,15 +76,15 @@ def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> l
         pair,
         [(name, ends, "good" if change >= 0 else "bad") for name, ends, change in lines],
     )
-    heads = [
-        Column("action"),
+    heads = head(
+        "action",
         *columns(*pair, kind="number", digits=0),
-        Column("change", "signed", 0),
+        "change: signed 0",
         Column("95 % interval", "range", 0, right=True),
-        Column("displaced", "number", 2),
+        "displaced: number 2",
         Column(f"near it in {first}"),
         Column(f"near it in {second}"),
-    ]
+    )
 
     def values(row: ActionDifference, near: int) -> list[Any]:
         return [
@@ -106,10 +106,7 @@ def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> l
     )
     table = Table(f"Actions, from {first} to {second}", heads, [values(row, 5) for row in rows])
     prose = f"{_SCALE} Drawn are the {len(lines)} that moved most, beyond their noise."
-    return [
-        Section(title, [prose], [chart, table]),
-        Section(title, [], [movers], shown="terminal"),
-    ]
+    return [Section(title, [prose], [chart, table]), Section(title, [], [movers], shown="terminal")]
 
 
 def _periods_page(record: RunRecord) -> Page:
@@ -142,14 +139,10 @@ def _periods_page(record: RunRecord) -> Page:
         {"xaxis": axis, "yaxis": {"title": "percentile of value"}, "fixed": True},
         height=460,
     )
-    heads = [
-        Column("action"),
-        Column("trajectory"),
-        Column("first", "number", 0),
-        Column("last", "number", 0),
-        Column("change", "signed", 0),
+    heads = head(
+        "action | trajectory | first: number 0 | last: number 0 | change: signed 0",
         Column("95 % interval", "range", 0, right=True),
-    ]
+    )
     values = []
     for row in rows:
         percentiles = {point.period: point.percentile for point in row.points}
@@ -181,13 +174,7 @@ def _count(value: object) -> str:
 
 
 def sparkline(percentiles: Sequence[float | None]) -> str:
-    """Draw percentiles as blocks, a dot where there is none.
-
-    Examples
-    --------
-    >>> sparkline([0, 50, None, 100])
-    '▁▅·█'
-    """
+    """Draw percentiles as blocks, a dot where there is none."""
     top = len(_BLOCKS) - 1
     return "".join(
         "·" if value is None else _BLOCKS[min(top, max(0, round(value / 100 * top)))]

@@ -13,7 +13,7 @@ from moralscope.pages.corpus import (
     run_sections,
     spread_section,
 )
-from moralscope.pages.page import Column, Facts, Page, Section, Table, signed
+from moralscope.pages.page import Column, Facts, Page, Section, Table, head, signed
 from moralscope.pages.score import direction_sections
 from moralscope.pages.words import cut
 
@@ -43,12 +43,9 @@ def corpus_scores_page(record: RunRecord) -> Page:
         cells = [
             [cut(row.action, _SHORT), row.score, _range(row.low, row.high), row.id] for row in ends
         ]
-        columns = [
-            Column(title.lower(), wide=100),
-            Column("score", "signed"),
-            Column("interval", "range"),
-            Column("id", right=True),
-        ]
+        columns = head(
+            Column(title.lower(), wide=100), "score: signed | interval: range | id: right"
+        )
         sections += [
             Section(title, [_CONTENT, "Each text once."], [Table(title, columns, cells)]),
             Section("", [], [Table(title, columns, cells[:_LISTED])], shown="terminal"),
@@ -122,11 +119,11 @@ def _size(count: float) -> str:
 PRESENTATIONS = {
     "score corpus": Presentation(
         corpus_scores_page,
-        lambda config: (ActionScore, CorpusScores),
+        (ActionScore, CorpusScores),
         lambda config: JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS,
     ),
     **{
-        f"{job} estimate": Presentation(estimate_page, lambda config: (dict, EstimateStatistics))
+        f"{job} estimate": Presentation(estimate_page, (dict, EstimateStatistics))
         for job in ("score", "audit", "collect", "survey")
     },
 }

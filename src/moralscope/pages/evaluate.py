@@ -7,7 +7,7 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import marks
 from moralscope.pages.closing import JUDGE_LIMITS
-from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, columns
+from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, columns, head
 from moralscope.pages.words import text
 from moralscope.stories.evaluate import EvaluateStatistics, TaskEvaluation
 
@@ -32,15 +32,11 @@ def evaluate_page(record: RunRecord) -> Page:
     config = record.config
     grid = Table(
         "Grid, beside the paper's",
-        [
+        head(
             *_NAMED,
-            Column("accuracy", "interval"),
-            Column("paper", "number", 2),
-            Column("F1", "number"),
-            Column("paper ", "number", 2),
-            Column("ECE", "number"),
-            Column("stories", "whole"),
-        ],
+            "accuracy: interval | paper: number 2 | F1: number | paper : number 2 | ECE: number",
+            "stories: whole",
+        ),
         [
             [
                 *_names(cell),
@@ -115,14 +111,11 @@ def _names(cell: TaskEvaluation) -> tuple[str, str]:
 
 
 def _norms(cells: Sequence[TaskEvaluation]) -> Table:
-    titles = [
+    titles = head(
         *_NAMED,
-        Column("wording", "whole"),
-        Column("reversed", "interval"),
-        Column("as written", "number"),
-        Column("share", "share", 0),
-        Column("swapped", "number"),
-    ]
+        "wording: whole | reversed: interval | as written: number | share: share 0",
+        "swapped: number",
+    )
     rows = []
     for cell in cells:
         for norms in cell.reversed:
@@ -133,12 +126,11 @@ def _norms(cells: Sequence[TaskEvaluation]) -> Table:
 
 
 def _paired(cells: Sequence[TaskEvaluation], against: str) -> Table:
-    titles = [
+    titles = head(
         *_NAMED,
         Column(f"less {against}", "signed interval"),
-        *columns("only this right", "only the other", kind="whole"),
-        Column("p (McNemar)", "p"),
-    ]
+        "only this right: whole | only the other: whole | p (McNemar): p",
+    )
     rows = [
         [*_names(cell), test.difference, test.only_second, test.only_first, test.p]
         for cell in cells
@@ -148,12 +140,10 @@ def _paired(cells: Sequence[TaskEvaluation], against: str) -> Table:
 
 
 def _words(cells: Sequence[TaskEvaluation]) -> Table:
-    titles = [
+    titles = head(
         *_NAMED,
-        Column("bag of words", "interval"),
-        Column("expert", "number"),
-        *(Column(name, wide=20) for name in ("words for", "words against")),
-    ]
+        "bag of words: interval | expert: number | words for: wide 20 | words against: wide 20",
+    )
     rows = []
     for cell in cells:
         if cell.shortcut:
@@ -223,6 +213,6 @@ def _confusion(cell: TaskEvaluation) -> Table:
 
 PRESENTATIONS = {
     "stories evaluate": Presentation(
-        evaluate_page, lambda config: (TaskEvaluation, EvaluateStatistics), JUDGE_LIMITS
+        evaluate_page, (TaskEvaluation, EvaluateStatistics), JUDGE_LIMITS
     )
 }

@@ -34,13 +34,7 @@ def escape(line: str) -> str:
 
 
 def render(page: Page) -> str:
-    """Return the page as one self-contained HTML document.
-
-    Examples
-    --------
-    >>> "<b>" in render(Page("<b>", [], [], []))
-    False
-    """
+    """Return the page as one self-contained HTML document."""
     scripts = [asset(name) for name in ("charts.js", "tables.js", "view.js", "report.js")]
     compact = (",", ":")
     data = json.dumps(_data(page), ensure_ascii=False, allow_nan=False, separators=compact)

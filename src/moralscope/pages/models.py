@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 from moralscope.models.store.commands import ModelStatus
 from moralscope.models.store.data_cards import DataStatus
-from moralscope.pages.page import Column, Facts, Page, Section, Table, columns
+from moralscope.pages.page import Column, Facts, Page, Section, Table, head
 
 
 def models_page(models: Sequence[ModelStatus]) -> Page:
     """Lay out the models of the store."""
-    heads = [*columns("name", "kind"), Column("licence", wide=44)]
-    heads += [Column("MB", "whole"), Column("state"), Column("what", wide=100)]
+    heads = head("name | kind | licence: wide 44 | MB: whole | state | what: wide 100")
     rows = [
         (row.name, row.kind, row.licence, row.megabytes, row.state, row.about) for row in models
     ]

@@ -103,37 +103,47 @@ def _ends(value: Any) -> tuple[float, float, float]:
 
 
 def columns(*titles: str, kind: str = "text", digits: int = 3) -> list[Column]:
-    """Return columns that are written alike.
-
-    Examples
-    --------
-    >>> [column.kind for column in columns("low", "high", kind="signed")]
-    ['signed', 'signed']
-    """
+    """Return columns that are written alike."""
     return [Column(title, kind, digits) for title in titles]
 
 
-def p_text(value: Any) -> str:
-    """Write a p value; what is too small to tell from nothing is not written in digits.
+def head(*parts: str | Column) -> list[Column]:
+    """Return the head of a table from its titles, " | " between them, each with how it is written.
+
+    "title: kind digits"; "title: wide 60" is a text that the terminal folds, "title: right" one
+    that it puts to the right. Titles that are not ours are given as columns.
 
     Examples
     --------
-    >>> p_text(3e-9), p_text(0.0213)
-    ('<0.001', '0.021')
+    >>> [(column.kind, column.digits) for column in head("field | alpha: interval 2")]
+    [('text', 3), ('interval', 2)]
     """
+    made = []
+    for part in parts:
+        if isinstance(part, Column):
+            made.append(part)
+            continue
+        for written in part.split(" | "):
+            title, _, how = written.partition(": ")
+            kind, _, number = how.rpartition(" ") if how[-1:].isdigit() else (how, "", "")
+            if kind == "wide":
+                made.append(Column(title, wide=int(number)))
+            elif kind == "right":
+                made.append(Column(title, right=True))
+            else:
+                made.append(Column(title, kind or "text", int(number or 3)))
+    return made
+
+
+def p_text(value: Any) -> str:
+    """Write a p value; what is too small to tell from nothing is not written in digits."""
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         return NOTHING
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """Write a number with its sign, the minus as a minus.
-
-    Examples
-    --------
-    >>> signed(0.5)
-    '+0.500'
-    """
+    """Write a number with its sign, the minus as a minus."""
     return f"{value:+.{digits}f}".replace("-", MINUS)
 
 

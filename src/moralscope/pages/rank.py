@@ -27,4 +27,4 @@ def rank_page(record: RunRecord) -> Page:
     )
 
 
-PRESENTATIONS = {"rank": Presentation(rank_page, lambda config: (RankedAnswer, NoStatistics))}
+PRESENTATIONS = {"rank": Presentation(rank_page, (RankedAnswer, NoStatistics))}

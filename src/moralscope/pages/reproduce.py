@@ -14,17 +14,13 @@ from moralscope.core.records import NoStatistics, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import named_scatter
 from moralscope.pages.closing import JUDGE_LIMITS
-from moralscope.pages.page import Block, Column, Facts, Page, Section, Table
+from moralscope.pages.page import Block, Column, Facts, Page, Section, Table, head
 from moralscope.pages.score import variance_chart
 from moralscope.pages.vocabulary import extraction_blocks
 from moralscope.pages.words import correlation_text, text
 from moralscope.papers import PaperRow, PaperTable
 from moralscope.papers.choice import ChoiceReproduction, ChoiceStatistics
-from moralscope.papers.direction import (
-    DirectionReproduction,
-    DirectionStatistics,
-    FitReproduction,
-)
+from moralscope.papers.direction import DirectionReproduction, DirectionStatistics, FitReproduction
 from moralscope.papers.everything import AllStatistics, tables_of
 from moralscope.papers.stories import StoriesCells
 from moralscope.stats.correlation import Correlation
@@ -164,14 +160,13 @@ def table_blocks(table: PaperTable, across: int | None = None) -> list[Block]:
             title = table.name if across else "In the paper's layout"
             blocks.append(Table(title, heads, listed, titled=not blocks))
     if rows:
-        heads = [
-            Column("figure"),
-            Column("column"),
+        heads = head(
+            "figure | column",
             Column("ours", "number", digits),
-            Column("interval", "range", 2),
+            "interval: range 2",
             Column("paper", "number", digits),
-            Column("came out"),
-        ]
+            "came out",
+        )
         figures: list[list[Any]] = [
             [
                 row.row,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from moralscope.core.records import NoStatistics, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars
-from moralscope.pages.page import Block, Chart, Column, Page, Section, Table
+from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, head
 from moralscope.pages.words import cut, more_note, plural
 
 if TYPE_CHECKING:  # a listing of rules needs no audit and no generator
@@ -84,14 +84,10 @@ def generate_page(record: RunRecord) -> Page:
 def attributes_page(record: RunRecord) -> Page:
     """Lay out what experts say of rules, and how replies stand to them."""
     results: Sequence[EstimatedRule] = record.results
-    columns = [
-        Column("rule", wide=44),
-        Column("foundations", wide=24),
-        Column("severity", "number", 1),
-        Column("consensus", "number", 1),
-        Column("the reply", wide=24),
-        Column("probabilities", wide=40),
-    ]
+    columns = head(
+        "rule: wide 44 | foundations: wide 24 | severity: number 1 | consensus: number 1",
+        "the reply: wide 24 | probabilities: wide 40",
+    )
     rows = [
         [
             cut(row.rule, 300),
@@ -151,18 +147,10 @@ def check_page(record: RunRecord) -> Page:
         ]
         for finding in results
     ]
-    columns = [
-        Column("kind"),
-        Column("finding", wide=60),
-        Column("shown by", wide=40),
-        Column("wins", wide=24),
-    ]
+    columns = head("kind | finding: wide 60 | shown by: wide 40 | wins: wide 24")
     tried = f"{plural(statistics.rules, 'rule')} on {statistics.replies:,} replies"
     headline = f"{record.config.get('rulebook')}: {tried}; {_counted(statistics)}"
-    used = [
-        Column("rule", most=160),
-        *(Column(name, "whole") for name in ("asked", "broken", "kept")),
-    ]
+    used = head(Column("rule", most=160), "asked: whole | broken: whole | kept: whole")
     uses = [[use.rule, use.asked, use.broken, use.kept] for use in statistics.uses]
     return Page(
         "Rules checked",
@@ -211,11 +199,10 @@ def stats_page(record: RunRecord) -> Page:
         f"Annotations per exchange: {sizes.per_exchange:.2f}; words per rule: {sizes.words:.1f}; "
         f"repeated rules: {sizes.repeated_rules:,}; revised replies: {sizes.revised:,}."
     ]
-    columns = [
-        *(Column("attribute"), Column("value", wide=12), Column("annotations", "whole")),
-        *(Column("share", "share", 1), Column("paper", "share", 0)),
-        Column("reply disagrees", "share", 0),
-    ]
+    columns = head(
+        "attribute | value: wide 12 | annotations: whole | share: share 1 | paper: share 0",
+        "reply disagrees: share 0",
+    )
     rows = [
         [
             bar.attribute,
@@ -259,11 +246,10 @@ def stats_page(record: RunRecord) -> Page:
 def _reliability_table(
     title: str, reliabilities: "Sequence[Reliability]", paper: Mapping[str, Any]
 ) -> Table:
-    columns = [
-        *(Column("attribute"), Column("units", "whole"), Column("alpha", "interval", 2)),
-        *(Column("paper's", "number", 2), Column("ICC(1, k)", "number", 2)),
-        Column("paper's ", "number", 2),
-    ]
+    columns = head(
+        "attribute | units: whole | alpha: interval 2 | paper's: number 2 | ICC(1, k): number 2",
+        "paper's : number 2",
+    )
     rows = []
     for row in reliabilities:
         printed = paper.get(row.attribute, {})

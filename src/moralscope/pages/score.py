@@ -33,7 +33,7 @@ from moralscope.pages.charts import (
     sign_class,
 )
 from moralscope.pages.closing import JUDGE_LIMITS, SCORE_LIMITS
-from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, signed
+from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, head, signed
 from moralscope.pages.words import correlation_text, gate_line, plural, text
 
 _ALL = 60  # so many rows are drawn by name; of more, both ends
@@ -89,13 +89,7 @@ def score_page(record: RunRecord) -> Page:
 
 
 def ends_of(config: object) -> tuple[str, str]:
-    """Return what the two ends of the axis of a run mean.
-
-    Examples
-    --------
-    >>> ends_of({"axis": "choice", "template": "gender"})
-    ('male', 'female')
-    """
+    """Return what the two ends of the axis of a run mean."""
     settings = config if isinstance(config, dict) else {}
     if settings.get("axis", "choice") != "choice":
         return _ENDS["moral"]
@@ -333,10 +327,7 @@ def _language(statistics: ScoreStatistics) -> list[Section]:
         f"answer mass: {interval.value:.0%} ({interval.low:.0%} … {interval.high:.0%}) of the "
         "probability lies on a valid answer"
     )
-    return [
-        Section("", [line], shown="terminal", gap=True),
-        Section("Answer mass", prose),
-    ]
+    return [Section("", [line], shown="terminal", gap=True), Section("Answer mass", prose)]
 
 
 def _layers(layers: LayerCurve | None) -> list[Section]:
@@ -366,13 +357,10 @@ def _layers(layers: LayerCurve | None) -> list[Section]:
         f"layer {best.layer} ({best.separation:.0%})."
     )
     layout = {"xaxis": {"title": "layer"}, "yaxis": {"title": "share, or r", "zero": True}}
-    columns = [
-        Column("layer"),
-        Column("variance", "share", 1),
-        Column("good over bad", "share", 0),
-        Column("turns by (degrees)", "number", 0),
+    columns = head(
+        "layer | variance: share 1 | good over bad: share 0 | turns by (degrees): number 0",
         *([Column("r with people", "signed", 2)] if people else []),
-    ]
+    )
     rows = [
         [
             f"{row.layer}{' *' if row.layer == layers.chosen else ''}",
@@ -407,24 +395,16 @@ def _framings(statistics: ScoreStatistics) -> list[Section]:
         rows.append(
             [name.replace("_", " "), share, figures.changed.n, figures.mean_change, example]
         )
-    columns = [
-        Column("framing"),
-        Column("changed side", right=True),
-        Column("of", "whole"),
-        Column("mean change", "signed"),
-        Column("the largest change"),
-    ]
+    columns = head(
+        "framing | changed side: right | of: whole | mean change: signed | the largest change"
+    )
     flips, worst = framings.flips, framings.worst.replace("_", " ")
     span = f"{flips.low:.0%} … {flips.high:.0%}"
     line = f"flips: {flips.value:.1%} ({span}) of {flips.n} rewordings; worst: {worst}"
     widest_first = sorted(framings.rows, key=lambda row: -abs(row.change))[:_REWORDINGS]
     reworded = Table(
         "Rewordings, the largest change first",
-        [
-            *(Column(name) for name in ("action", "framing", "as it was asked")),
-            *(Column(name, "signed") for name in ("score", "change")),
-            Column("side"),
-        ],
+        head("action | framing | as it was asked | score: signed | change: signed | side"),
         [
             [
                 row.action,
@@ -478,20 +458,12 @@ def _people(human: HumanAgreement | None) -> list[Section]:
         if left:
             more = f" and {len(left) - _NAMED:,} more" if len(left) > _NAMED else ""
             prose.append(f"Left out, {what}: {text(list(left[:_NAMED]))}{more}.")
-    return [
-        Section("Do people agree?", prose, [chart]),
-        *_people_tables(human),
-        *_residuals(human),
-    ]
+    return [Section("Do people agree?", prose, [chart]), *_people_tables(human), *_residuals(human)]
 
 
 def _people_tables(human: HumanAgreement) -> list[Section]:
     ceilings = human.noise_ceiling
-    columns = [
-        Column("people"),
-        Column("r (Pearson)", right=True),
-        Column("rho (Spearman)", right=True),
-    ]
+    columns = head("people | r (Pearson): right | rho (Spearman): right")
     rows = [
         [name, correlation_text(figures.pearson), correlation_text(figures.spearman)]
         for name, figures in human.populations.items()
@@ -557,5 +529,5 @@ PRESENTATIONS = {
         score_page,
         _types,
         lambda config: JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS,
-    ),
+    )
 }

@@ -19,15 +19,6 @@ def write_site(records: Mapping[str, Any], folder: Path) -> list[Path]:
     """Write the reports of plain records, by name, with an index; return the files.
 
     What the page notes beside a record (what was asked, remarks of people) is not published.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> record = {"schema": "moralscope.run/1", "job": "score", "config": {},
-    ...           "results": [{"action": "kill time", "score": 0.1}]}
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in write_site({"first": record}, Path(folder, "site"))]
-    ['first.html', 'index.html']
     """
     if not records:
         raise InputError("there is no run to publish", "name run records, or run something first")

@@ -7,7 +7,7 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import error_bars, marks, named_rows, named_scatter
 from moralscope.pages.closing import STEER_LIMITS
-from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, signed
+from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, head, signed
 from moralscope.pages.words import NOTHING, correlation_text, cut, gate_line, plural, text
 from moralscope.steer.check import CertificateStatistics, MeasureChange, ReplyTriple
 from moralscope.steer.edit import EditStatistics, ScoreChange
@@ -22,11 +22,7 @@ _SURE = 0.05
 def make_page(record: RunRecord) -> Page:
     """Lay out a steering vector: its layers and its strength."""
     config, statistics = record.config, record.statistics
-    columns = [
-        Column("layer", "whole"),
-        Column("length", "number"),
-        Column("held-out pairs told apart", "share", 0),
-    ]
+    columns = head("layer: whole | length: number | held-out pairs told apart: share 0")
     rows = [[row.layer, row.length, row.separation] for row in record.results]
     calibration = statistics.calibration
     strength = (
@@ -57,15 +53,10 @@ def check_page(record: RunRecord) -> Page:
         "moved as wanted": [row for row in record.results if row.wanted],
         "moved besides": [row for row in record.results if not row.wanted],
     }
-    columns = [
-        Column("", wide=44),
-        Column("n", "whole"),
-        Column("plain", "number"),
-        Column("change", "signed interval"),
-        Column("in sd", "signed", 2),
-        Column("p (Holm)", right=True),
-        Column("random", right=True),
-    ]
+    columns = head(
+        ": wide 44 | n: whole | plain: number | change: signed interval | in sd: signed 2",
+        "p (Holm): right | random: right",
+    )
 
     def cells(row: MeasureChange) -> list[object]:
         star = " *" if row.p_holm < _SURE else "  "
@@ -172,13 +163,7 @@ def edit_page(record: RunRecord) -> Page:
     falls = [Column(f"{title}, %", **percent) for title in ("fall", "centred", "spread")]  # type: ignore[arg-type]
     bias = Table(
         "mean |bias|",
-        [
-            Column("mean |bias|"),
-            Column("template"),
-            Column("before", "number", 4),
-            Column("after", "number", 4),
-            *falls,
-        ],
+        head("mean |bias| | template | before: number 4 | after: number 4", *falls),
         [
             [
                 f"{row.n} {row.words}",
@@ -205,10 +190,10 @@ def edit_page(record: RunRecord) -> Page:
     before, after = statistics.leakage.before, statistics.leakage.after
     leaks = Table(
         f"{removed} can still be told by",
-        [
+        head(
             Column(f"{removed} can still be told by"),
-            *(Column(title, "share", 0) for title in ("before", "after", "chance")),
-        ],
+            "before: share 0 | after: share 0 | chance: share 0",
+        ),
         [
             ["linear probe", before.probe, after.probe, 0.5],
             ["nearest neighbours", before.neighbours, after.neighbours, 0.5],
@@ -265,12 +250,7 @@ def teach_page(record: RunRecord) -> Page:
     statistics: TeachStatistics = record.statistics
     lessons = Table(
         "Corrections",
-        [
-            Column("correction"),
-            Column("wanted"),
-            *(Column(title, "signed", 2) for title in ("before", "after")),
-            Column("took"),
-        ],
+        head("correction | wanted | before: signed 2 | after: signed 2 | took"),
         [
             [lesson.action, lesson.label, lesson.before, lesson.after, lesson.took]
             for lesson in statistics.lessons
@@ -314,12 +294,8 @@ def teach_page(record: RunRecord) -> Page:
 
 
 PRESENTATIONS = {
-    "steer make": Presentation(
-        make_page, lambda config: (LayerFit, VectorStatistics), STEER_LIMITS
-    ),
-    "steer check": Presentation(
-        check_page, lambda config: (MeasureChange, CertificateStatistics), STEER_LIMITS
-    ),
-    "edit": Presentation(edit_page, lambda config: (ScoreChange, EditStatistics)),
-    "teach": Presentation(teach_page, lambda config: (TaughtScore, TeachStatistics)),
+    "steer make": Presentation(make_page, (LayerFit, VectorStatistics), STEER_LIMITS),
+    "steer check": Presentation(check_page, (MeasureChange, CertificateStatistics), STEER_LIMITS),
+    "edit": Presentation(edit_page, (ScoreChange, EditStatistics)),
+    "teach": Presentation(teach_page, (TaughtScore, TeachStatistics)),
 }

@@ -5,7 +5,7 @@ from itertools import groupby
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.closing import DATA_LIMITS
-from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, columns
+from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, columns, head
 from moralscope.stories.reverse import ReversedNorm, ReverseStatistics
 from moralscope.stories.select_norms import NormsStatistics, SelectedNorm
 from moralscope.stories.split import CROSSINGS, SplitPart, SplitStatistics, StoryMembership
@@ -21,12 +21,10 @@ def stats_page(record: RunRecord) -> Page:
     rows: list[Category] = list(record.results)
     sentences = Table(
         "Sentences",
-        [
-            Column("sentence"),
-            *columns("stories", "missing", kind="whole"),
-            *columns("mean tokens", "paper", kind="number", digits=2),
-            *columns("different", "repeated", kind="whole"),
-        ],
+        head(
+            "sentence | stories: whole | missing: whole | mean tokens: number 2 | paper: number 2",
+            "different: whole | repeated: whole",
+        ),
         [
             [
                 row.name.replace("_", " "),
@@ -82,15 +80,13 @@ def _topics(statistics: StoriesStatistics) -> list[Section]:
         return []
     rows = []
     for topic in statistics.topics:
-        near = " ".join(statistics.paper_topics.get(topic.nearest, ()))
+        known = topic.nearest in statistics.paper_topics
+        near = " ".join(statistics.paper_topics[topic.nearest]) if known else ""
         words, nearest = " ".join(topic.words), f"{topic.nearest}: {near}"
         rows.append([words, topic.share, nearest, topic.shared])
-    titles = [
-        Column("topic", wide=36),
-        Column("stories", "share", 0),
-        Column("nearest of Table 13", wide=36),
-        Column("words in common", "whole"),
-    ]
+    titles = head(
+        "topic: wide 36 | stories: share 0 | nearest of Table 13: wide 36 | words in common: whole"
+    )
     prose = ["Latent Dirichlet allocation over lemmas, without function words and first names."]
     return [Section("Topics", prose, [Table("Topics", titles, rows)], shown="all", gap=True)]
 
@@ -100,12 +96,10 @@ def split_page(record: RunRecord) -> Page:
     statistics: SplitStatistics = record.statistics
     parts = Table(
         "Parts",
-        [
-            *columns("split", "part"),
-            *columns("stories", "samples", kind="whole"),
-            *columns("mean", "paper", "official", kind="number", digits=2),
-            Column("in both", "whole"),
-        ],
+        head(
+            "split | part | stories: whole | samples: whole | mean: number 2 | paper: number 2",
+            "official: number 2 | in both: whole",
+        ),
         [
             [
                 _named(row),
@@ -121,14 +115,15 @@ def split_page(record: RunRecord) -> Page:
         ],
     )
     crossings = [f"{part} in {into}" for part, into in CROSSINGS]
-    twins: dict[tuple[str, str], dict[str, str]] = {}
+    twins: dict[tuple[str, str], dict[str, str | None]] = {}
     for leak in statistics.leaks:
-        row = twins.setdefault((leak.split.replace("_", " "), leak.field), {})
+        key = (leak.split.replace("_", " "), leak.field)
+        row = twins.setdefault(key, dict.fromkeys(crossings))
         row[f"{leak.part} in {leak.into}"] = f"{leak.near:,} ({leak.exact:,})"
     leaks = Table(
         "Held-out stories with a twin in another part: near (exact)",
         [Column("split"), Column("of"), *(Column(name, right=True) for name in crossings)],
-        [[*key, *(row.get(name) for name in crossings)] for key, row in twins.items()],
+        [[*key, *(row[name] for name in crossings)] for key, row in twins.items()],
         titled=True,
     )
     sections = [
@@ -263,11 +258,7 @@ def norms_page(record: RunRecord) -> Page:
     filters = Table("Filters", [Column("filter"), Column("rules", "whole")], rows)
     table = Table(
         "Norms",
-        [
-            *columns("norm", "categories"),
-            *columns("agree", "judgment", kind="number", digits=2),
-            Column("people", "whole"),
-        ],
+        head("norm | categories | agree: number 2 | judgment: number 2 | people: whole"),
         [
             [norm.norm, ", ".join(norm.categories), norm.agree, norm.judgment, norm.people]
             for norm in norms
@@ -282,16 +273,8 @@ def norms_page(record: RunRecord) -> Page:
 
 
 PRESENTATIONS = {
-    "stories stats": Presentation(
-        stats_page, lambda config: (Category, StoriesStatistics), DATA_LIMITS
-    ),
-    "stories split": Presentation(
-        split_page, lambda config: (StoryMembership, SplitStatistics), DATA_LIMITS
-    ),
-    "stories reverse": Presentation(
-        reverse_page, lambda config: (ReversedNorm, ReverseStatistics), DATA_LIMITS
-    ),
-    "stories norms": Presentation(
-        norms_page, lambda config: (SelectedNorm, NormsStatistics), DATA_LIMITS
-    ),
+    "stories stats": Presentation(stats_page, (Category, StoriesStatistics), DATA_LIMITS),
+    "stories split": Presentation(split_page, (StoryMembership, SplitStatistics), DATA_LIMITS),
+    "stories reverse": Presentation(reverse_page, (ReversedNorm, ReverseStatistics), DATA_LIMITS),
+    "stories norms": Presentation(norms_page, (SelectedNorm, NormsStatistics), DATA_LIMITS),
 }

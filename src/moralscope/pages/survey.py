@@ -9,7 +9,7 @@ from moralscope.pages import Presentation
 from moralscope.pages.charts import GROUPS, Group, bars, error_bars, marks, named_rows, scatter
 from moralscope.pages.closing import SURVEY_LIMITS
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
-from moralscope.pages.page import MINUS, Block, Chart, Column, Page, Section, Table
+from moralscope.pages.page import MINUS, Block, Chart, Column, Page, Section, Table, head
 from moralscope.pages.words import cut, more_note
 from moralscope.surveys.questionnaire import QuestionnaireFigures, StatementFigures
 from moralscope.surveys.statistics import ItemFigures, ModelDifference, ModelFigures
@@ -164,22 +164,15 @@ def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
     axis: dict[str, Any] = {"title": "log-odds", "zero": True}
     if max(extents, default=0.0) < _NOTHING:  # what is nothing should look like nothing
         axis["range"] = [-_NOTHING, _NOTHING]
-    layout = {
-        "xaxis": axis,
-        "yaxis": named_rows(names, places, 0.3),
-        "fixed": True,
-    }
+    layout = {"xaxis": axis, "yaxis": named_rows(names, places, 0.3), "fixed": True}
     return Chart("Biases", "; ".join(words) + ".", traces, layout, height=120 + 24 * len(names))
 
 
 def _items_table(results: Sequence[ItemFigures]) -> Table:
-    columns = [
-        *(Column("situation"), Column("model"), Column("likeliest action")),
-        *(Column("likelihood", "share", 0), Column("right")),
-        *(Column(title, "number", 2) for title in ("entropy", "forms agree")),
-        *(Column("order bias", "signed", 2), Column("turns", "number", 2)),
-        Column("mass", "number", 2),
-    ]
+    columns = head(
+        "situation | model | likeliest action | likelihood: share 0 | right | entropy: number 2",
+        "forms agree: number 2 | order bias: signed 2 | turns: number 2 | mass: number 2",
+    )
     rows = []
     for row in results[:_MOST]:
         chances = list(zip(row.likelihoods, row.low, row.high, strict=False))
@@ -196,10 +189,10 @@ def _items_table(results: Sequence[ItemFigures]) -> Table:
 
 
 def _differences_table(differences: Sequence[ModelDifference]) -> Table:
-    columns = [
-        *(Column(f"second {MINUS} first", wide=40), Column("figure", wide=24)),
-        *(Column("difference", "signed interval", 2), Column("p (Holm)", "p")),
-    ]
+    columns = head(
+        Column(f"second {MINUS} first", wide=40),
+        "figure: wide 24 | difference: signed interval 2 | p (Holm): p",
+    )
     rows = [
         [
             " → ".join(row.pair),
@@ -218,10 +211,7 @@ def _reply_sections(statistics: SurveyStatistics) -> list[Section]:
         return []
     blocks: list[Block] = []
     for name, model in (statistics.replies or {}).items():
-        columns = [
-            *(Column("", wide=20), Column("r", "signed interval", 2)),
-            Column("without noise", "signed", 2),
-        ]
+        columns = head(": wide 20 | r: signed interval 2 | without noise: signed 2")
         cells = [
             [
                 " and ".join(gap.pair),
@@ -232,11 +222,10 @@ def _reply_sections(statistics: SurveyStatistics) -> list[Section]:
         ]
         flagged = f"{model.replies:,} free replies, {_SHARE.write(model.flagged)} flagged"
         blocks.append(Table(f"{name}: {flagged}", columns, cells, titled=True))
-    columns = [
-        *(Column("model", wide=24), Column("reply", wide=60), Column("item", wide=12)),
-        *(Column(title, "signed", 2) for title in ("say", "rate", "do")),
-        Column("flagged", "whole"),
-    ]
+    columns = head(
+        "model: wide 24 | reply: wide 60 | item: wide 12 | say: signed 2 | rate: signed 2",
+        "do: signed 2 | flagged: whole",
+    )
     worst = sorted(rows, key=lambda row: row.do)
     cells = [
         [row.model, cut("".join(row.reply[:1])), row.id, row.say, row.rate, row.do, row.flagged]
@@ -282,10 +271,9 @@ def _statement_sections(
         sections.append(Section("Subscales", [], [chart]))
     if results:
         titles = ("agreement", "low", "high", "as it stands", "negated")
-        columns = [
-            *(Column("statement"), Column("model"), Column("subscale")),
-            *(Column(title, "number", 2) for title in titles),
-        ]
+        columns = head(
+            "statement | model | subscale", *(Column(title, "number", 2) for title in titles)
+        )
         cells = [
             [
                 *(cut(row.statement, 140), row.model, row.subscale),

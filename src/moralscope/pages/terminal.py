@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from moralscope.pages.page import TYPED, Chart, Code, Column, Facts, Page, Section, Table
+from moralscope.pages.page import TYPED, Chart, Code, Column, Facts, Page, Section, Table, head
 
 GOOD, BAD = "green", "red"
 _BAR, _SHORT_BAR = 12, 6  # cells on each side of zero; the same where more columns stand beside it
@@ -115,12 +115,7 @@ def _chart(chart: Chart, out: Console) -> None:
         return
     largest = max((abs(value) for *_, value in rows), default=0.0) or 1.0
     many = len({series for series, *_ in rows}) > 1
-    columns = [
-        *([Column("", wide=24)] if many else []),
-        Column("", wide=44),
-        Column("|", "bar"),
-        Column("", "number"),
-    ]
+    columns = head(*([Column("", wide=24)] if many else []), ": wide 44 | |: bar | : number")
     cells = [
         [*([series] if many else []), name, value / largest, value] for series, name, value in rows
     ]

@@ -8,11 +8,5 @@ from moralscope.pages.html import asset
 
 @cache
 def palette() -> dict[str, str]:
-    """Return the light colours by name.
-
-    Examples
-    --------
-    >>> palette()["good"]
-    '#0f665c'
-    """
+    """Return the light colours by name."""
     return dict(re.findall(r"--([a-z-]+): light-dark\((#[0-9a-f]+),", asset("theme.css")))

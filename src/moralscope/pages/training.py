@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from moralscope.core.records import RunRecord
 from moralscope.models.training.trainer import TrainingStatistics
 from moralscope.pages import Presentation
-from moralscope.pages.page import Column, Page, Section, Table, columns
+from moralscope.pages.page import Column, Page, Section, Table, columns, head
 from moralscope.rules.collect.train import FilterResult
 
 _NOT_GROUPS = {"epoch", "loss", "score"}
@@ -62,11 +62,10 @@ def filters_page(record: RunRecord) -> Page:
     """Lay out how well the filters of `collect` do on the test part (Table 4 of the paper)."""
     statistics: TrainingStatistics = record.statistics
     results: Sequence[FilterResult] = record.results
-    titles = [
-        *(Column("task"), Column("chatbot", wide=24)),
-        *columns("precision", "recall", kind="number", digits=1),
-        *(Column("F1", "interval", 1), Column("replies", "whole")),
-    ]
+    titles = head(
+        "task | chatbot: wide 24 | precision: number 1 | recall: number 1 | F1: interval 1",
+        "replies: whole",
+    )
     rows = [
         [row.task, row.chatbot, row.precision, row.recall, (row.f1, row.low, row.high), row.n]
         for row in results
@@ -85,13 +84,9 @@ def filters_page(record: RunRecord) -> Page:
     )
 
 
-_PRESENTATION = Presentation(
-    training_page, lambda config: (dict[str, float], TrainingStatistics), _LIMITS
-)
+_PRESENTATION = Presentation(training_page, (dict[str, float], TrainingStatistics), _LIMITS)
 PRESENTATIONS = {
     "train": _PRESENTATION,
     "rules train": _PRESENTATION,
-    "collect-train": Presentation(
-        filters_page, lambda config: (FilterResult, TrainingStatistics), _LIMITS
-    ),
+    "collect-train": Presentation(filters_page, (FilterResult, TrainingStatistics), _LIMITS),
 }

@@ -9,7 +9,7 @@ from moralscope.axes.correlate import CorrelateStatistics, WordPair
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import Mark, named_scatter, ranked
-from moralscope.pages.page import Block, Column, Facts, Page, Section, Table
+from moralscope.pages.page import Block, Column, Facts, Page, Section, Table, head
 from moralscope.pages.words import correlation_text, plural, text
 from moralscope.words.associate import AssociateStatistics, AssociationTest, TestsStatistics
 from moralscope.words.association import WordScore
@@ -28,12 +28,12 @@ def associate_page(record: RunRecord) -> Page:
     scored = [row for row in record.results if row.score is not None and row.score == row.score]
     scored.sort(key=lambda row: -row.score)
     scale = max((abs(row.score) for row in scored), default=0.0) or 1.0
-    columns = [
-        Column("word", wide=44),
+    columns = head(
+        "word: wide 44",
         Column("|".join(_ENDS), "bar"),
-        Column("score", "signed"),
+        "score: signed",
         Column("95 % interval", "range", right=True),
-    ]
+    )
     rows = [[row.word, row.score / scale, row.score, _span(row)] for row in scored]
     table = Table("Words", columns, rows, ends=_SHOWN)
     marks = [
@@ -47,10 +47,7 @@ def associate_page(record: RunRecord) -> Page:
     return Page(
         f"Association with {sets}, {vectors}",
         [summary],
-        sections=[
-            *_ranked_sections(marks),
-            Section("All words", [], [table], shown="all"),
-        ],
+        sections=[*_ranked_sections(marks), Section("All words", [], [table], shown="all")],
         main=table,
         headline=f"association with {sets}, {vectors}",
     )
@@ -76,15 +73,11 @@ def _ranked_sections(marks: Sequence[Mark]) -> list[Section]:
 
 
 def _tests_page(record: RunRecord) -> Page:
-    columns = [
-        Column("test"),
-        Column("words", right=True),
-        Column("d", "signed", 2),
+    columns = head(
+        "test | words: right | d: signed 2",
         Column("95 % interval", "range", 2, right=True),
-        Column("p", right=True),
-        Column("word2vec", right=True),
-        Column("GloVe", right=True),
-    ]
+        "p: right | word2vec: right | GloVe: right",
+    )
     rows: list[list[Any]] = []
     marks = []
     tests: Sequence[AssociationTest] = record.results
@@ -124,14 +117,10 @@ def extract_page(record: RunRecord) -> Page:
     marks = [Mark(row.word, row.score, index, row.low, row.high) for index, row in enumerate(verbs)]
     vectors = text(record.config.get("vectors"))
     size = f"{statistics.verbs:,} verbs in {statistics.words:,} words"
-    columns = [
-        Column("verb"),
-        Column("side"),
-        Column("score", "signed"),
-        Column("95 % interval", "range"),
-        Column("rank in the papers' list", "whole"),
-        Column("rated as"),
-    ]
+    columns = head(
+        "verb | side | score: signed | 95 % interval: range | rank in the papers' list: whole",
+        "rated as",
+    )
     rows = [[row.word, row.side, row.score, _span(row), row.paper_rank, row.form] for row in verbs]
     table = Table("Verbs", columns, rows)
     return Page(
@@ -287,7 +276,7 @@ def _associate_types(config: Mapping[str, Any]) -> tuple[Any, Any]:
 
 PRESENTATIONS = {
     "words associate": Presentation(associate_page, _associate_types),
-    "words extract": Presentation(extract_page, lambda config: (ExtractedVerb, ExtractStatistics)),
-    "words validate": Presentation(validate_page, lambda config: (RatedWord, ValenceStatistics)),
-    "words correlate": Presentation(correlate_page, lambda config: (WordPair, CorrelateStatistics)),
+    "words extract": Presentation(extract_page, (ExtractedVerb, ExtractStatistics)),
+    "words validate": Presentation(validate_page, (RatedWord, ValenceStatistics)),
+    "words correlate": Presentation(correlate_page, (WordPair, CorrelateStatistics)),
 }

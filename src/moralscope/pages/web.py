@@ -8,13 +8,7 @@ from moralscope.pages.page import Block, Chart, Code, Facts, Page, Table
 
 
 def view(page: Page) -> dict[str, Any]:
-    """Return a page as JSON holds it; `main` is the place of its main table: [section, block].
-
-    Examples
-    --------
-    >>> view(Page("Two actions"))["title"]
-    'Two actions'
-    """
+    """Return a page as JSON holds it; `main` is the place of its main table: [section, block]."""
     main = None
     sections: list[dict[str, Any]] = []
     for section in page.sections:

@@ -32,14 +32,7 @@ from moralscope.runs.changes import (
 )
 from moralscope.runs.folders import compare_folders
 from moralscope.runs.options import CompareRunsOptions
-from moralscope.runs.saved import (
-    AUDIT,
-    RunItem,
-    SavedRun,
-    check_comparable,
-    open_run,
-    pair_items,
-)
+from moralscope.runs.saved import AUDIT, RunItem, SavedRun, check_comparable, open_run, pair_items
 from moralscope.stats.gates import check_gate, parse_gate
 from moralscope.stats.significance import holm, paired_differences
 

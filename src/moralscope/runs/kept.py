@@ -45,20 +45,7 @@ class RunLine:
 
 
 class Runs:
-    """The kept runs of a folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> record = {"schema": "moralscope.run/1", "job": "score", "config": {"axis": "choice"},
-    ...           "results": [{"action": "kill time", "score": 0.1}]}
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     runs = Runs(Path(folder, "runs"))
-    ...     kept = runs.save(record)
-    ...     _ = runs.rename(kept.id, "my first")
-    ...     [(kept.title, line.title, line.results) for line in runs.listed()]
-    [('1 action, choice: kill time', 'my first', 1)]
-    """
+    """The kept runs of a folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder

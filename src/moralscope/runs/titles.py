@@ -59,32 +59,14 @@ def notes_of(plain: Any) -> PageNotes:
 
 
 def title_of(record: Any) -> str:
-    """Return the title of a plain record; the page keeps one that its owner gave beside it.
-
-    Examples
-    --------
-    >>> title_of({"schema": "moralscope.run/1", "job": "audit", "config": {}, "results": [],
-    ...     "page": {"title": "before the release"}})
-    'before the release'
-    """
+    """Return the title of a plain record; the page keeps one that its owner gave beside it."""
     plain = check_record(record)
     notes = notes_of(plain)
     return notes.title[:MAX_TITLE] or run_title(plain, notes.source[:MAX_TITLE])
 
 
 def run_title(plain: Mapping[str, Any], source: str = "") -> str:
-    """Say in one line what a run was about, from what it holds.
-
-    Examples
-    --------
-    >>> rows = [{"action": "kill people", "score": -0.3}, {"action": "read a book", "score": 0.2}]
-    >>> run_title({"job": "score", "config": {"axis": "judge", "encoder": "minilm"},
-    ...     "results": rows})
-    '2 actions, judge, minilm: kill people … read a book'
-    >>> replies = [{"verdict": {"flag": True}}, {"verdict": {"flag": False}}]
-    >>> run_title({"job": "audit", "config": {}, "results": replies}, "ex.csv")
-    'audit of ex.csv: 1 of 2 flagged'
-    """
+    """Say in one line what a run was about, from what it holds."""
     job, config = plain["job"], plain["config"]
     try:
         title = _title(job, config, plain["results"], source) if plain["results"] else ""

@@ -257,12 +257,12 @@ def stories_split(
 def write_membership(record: RunRecord, file: StoryFile, path: Path) -> None:
     """Write the stories again with our membership under `splits`, in the shape that is read."""
     check_writable(path)
-    membership: dict[str, StoryMembership] = {row.id: row for row in record.results}
+    membership = {
+        row.id: {"action": row.action, "consequence": row.consequence} for row in record.results
+    }
     lines = (
         json.dumps(
-            {"ID": story.id}
-            | story.sentences
-            | {"splits": {kind: getattr(membership[story.id], kind) for kind in KINDS}},
+            {"ID": story.id} | story.sentences | {"splits": membership[story.id]},
             ensure_ascii=False,
         )
         for story in file.stories
