@@ -26,55 +26,37 @@ from moralscope.pages.page import Page
 
 FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
-# The module of each job. A record of a corpus has a job of its own: "score corpus".
-_MODULES = {
-    "agreement": "agreement",
-    **dict.fromkeys(
-        (f"annotate {name}" for name in ("init", "import", "export", "status", "statement")),
-        "annotation",
+# The jobs of each module. A record of a corpus has a job of its own: "score corpus".
+_JOBS = {
+    "agreement": ("agreement",),
+    "annotation": (
+        *("annotate init", "annotate import", "annotate export", "annotate status"),
+        *("annotate statement", "annotate decide", "annotate decisions", "annotate adjudicate"),
     ),
-    **dict.fromkeys(
-        (f"annotate {name}" for name in ("decide", "decisions", "adjudicate")), "annotation"
+    "audit": ("audit", "audit corpus"),
+    "collect": ("collect", "collect corpus"),
+    "chain": ("chain", "generate", "stories metrics"),
+    "compare": ("compare", "compare languages", "compare runs"),
+    "corpora": ("words compare",),
+    "corpus_scores": (
+        *("score corpus", "score estimate"),
+        *("audit estimate", "collect estimate", "survey estimate"),
     ),
-    "audit": "audit",
-    "audit corpus": "audit",
-    "collect": "collect",
-    "collect corpus": "collect",
-    "collect-train": "training",
-    "chain": "chain",
-    "compare": "compare",
-    "compare languages": "compare",
-    "compare runs": "compare",
-    "generate": "chain",
-    "rank": "rank",
-    "reproduce": "reproduce",
-    "edit": "steer",
-    "steer check": "steer",
-    "steer make": "steer",
-    "teach": "steer",
-    "words associate": "vocabulary",
-    "words compare": "corpora",
-    "words correlate": "vocabulary",
-    "words extract": "vocabulary",
-    "words validate": "vocabulary",
-    "rules train": "training",
-    "score": "score",
-    "score corpus": "corpus_scores",
-    **{f"{job} estimate": "corpus_scores" for job in ("score", "audit", "collect", "survey")},
-    "train": "training",
-    "survey": "survey",
-    "survey corpus": "survey",
-    **{
-        f"rules {name}": "rules"
-        for name in ("retrieve", "generate", "attributes", "lint", "check", "show", "stats")
-    },
-    "stories evaluate": "evaluate",
-    "stories metrics": "chain",
-    "stories norms": "stories",
-    "stories reverse": "stories",
-    "stories split": "stories",
-    "stories stats": "stories",
+    "evaluate": ("stories evaluate",),
+    "rank": ("rank",),
+    "reproduce": ("reproduce",),
+    "rules": (
+        *("rules retrieve", "rules generate", "rules attributes", "rules lint"),
+        *("rules check", "rules show", "rules stats"),
+    ),
+    "score": ("score",),
+    "steer": ("edit", "steer check", "steer make", "teach"),
+    "stories": ("stories norms", "stories reverse", "stories split", "stories stats"),
+    "survey": ("survey", "survey corpus"),
+    "training": ("collect-train", "rules train", "train"),
+    "vocabulary": ("words associate", "words correlate", "words extract", "words validate"),
 }
+_MODULES = {job: module for module, jobs in _JOBS.items() for job in jobs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +89,17 @@ def read_record(plain: Any, name: str = "the run record") -> RunRecord:
     shown = presentation(checked["job"], checked["config"])
     types = shown.types if shown else (Any, Any)
     result, statistics = types(checked["config"]) if callable(types) else types
-    typed = {
-        "results": decode(list[result], checked["results"], name),  # type: ignore[valid-type]
-        "statistics": decode(statistics, checked["statistics"], name),
-        "models": decode(list[ModelRef], checked["models"], name),
-        "warnings": [str(line) for line in checked["warnings"]],
-        "version": str(checked.get("version") or ""),
-        "created": str(checked.get("created") or ""),
-        "seed": checked["seed"] if isinstance(checked.get("seed"), int) else 0,
-    }
-    return RunRecord(job=checked["job"], config=checked["config"], **typed)
+    return RunRecord(
+        checked["job"],
+        seed=checked["seed"] if isinstance(checked.get("seed"), int) else 0,
+        config=checked["config"],
+        models=decode(list[ModelRef], checked["models"], name),
+        results=decode(list[result], checked["results"], name),  # type: ignore[valid-type]
+        statistics=decode(statistics, checked["statistics"], name),
+        warnings=[str(line) for line in checked["warnings"]],
+        version=str(checked.get("version") or ""),
+        created=str(checked.get("created") or ""),
+    )
 
 
 def page_of(record: RunRecord) -> Page:
@@ -128,12 +111,10 @@ def page_of(record: RunRecord) -> Page:
     shown = presentation(record.job, record.config)
     page = shown.build(record) if shown else generic_page(record)
     limits = shown.limits if shown else ()
+    closing = closing_sections(record, limits(record.config) if callable(limits) else limits)
     return replace(
         page,
-        sections=[
-            *page.sections,
-            *closing_sections(record, limits(record.config) if callable(limits) else limits),
-        ],
+        sections=[*page.sections, *closing],
         warnings=list(record.warnings),
         footer=f"moralscope {record.version} · {record.created}",
     )

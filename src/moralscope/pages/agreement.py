@@ -10,7 +10,7 @@ from moralscope.annotation.agreement import AgreementStatistics
 from moralscope.annotation.disagreement import FieldAgreement, GroupSplit, ItemSpread, significant
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import bars, error_bars, marks, named_rows
+from moralscope.pages.charts import bars, error_bars, marks, named_rows, row_chart
 from moralscope.pages.closing import PEOPLE_LIMITS
 from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, head
 from moralscope.pages.words import more_note
@@ -23,12 +23,9 @@ def agreement_page(record: RunRecord) -> Page:
     """Lay out agreement and disagreement."""
     statistics: AgreementStatistics = record.statistics
     spreads: Sequence[ItemSpread] = record.results
-    every_item = Table(
-        "Every item",
-        _SPREAD,
-        [_spread_row(row) for row in spreads[:_MAX_ROWS]],
-        note=more_note(len(spreads) - _MAX_ROWS),
-    )
+    note = more_note(len(spreads) - _MAX_ROWS)
+    listed = [_spread_row(row) for row in spreads[:_MAX_ROWS]]
+    every_item = Table("Every item", _SPREAD, listed, note=note)
     items = len({row.item for row in spreads})
     measured = [row for row in statistics.fields if isfinite(row.alpha.value)]
     return Page(
@@ -61,6 +58,12 @@ def _coefficients(
 ) -> list[Section]:
     if not fields:
         return []
+    kappas = []
+    for row in fields:
+        kappa = row.cohen or row.fleiss
+        known = kappa is not None and isfinite(kappa.value)
+        name = "Cohen" if row.cohen else "Fleiss"
+        kappas.append(f"{kappa.value + 0.0:.2f} ({name})" if kappa and known else "")
     coefficients = Table(
         "Coefficients",
         head(
@@ -68,8 +71,8 @@ def _coefficients(
             "agree: share 0",
         ),
         [
-            [row.field, row.level, row.items, row.people, row.alpha, _kappa(row), row.percent.value]
-            for row in fields
+            [row.field, row.level, row.items, row.people, row.alpha, kappa, row.percent.value]
+            for row, kappa in zip(fields, kappas, strict=True)
         ],
     )
     intraclass = Table(
@@ -97,36 +100,23 @@ def _coefficients(
     ]
 
 
-def _kappa(row: FieldAgreement) -> str:
-    kappa = row.cohen or row.fleiss
-    if kappa is None or not isfinite(kappa.value):
-        return ""
-    return f"{kappa.value + 0.0:.2f} ({'Cohen' if row.cohen else 'Fleiss'})"
-
-
 def _alphas(fields: Sequence[FieldAgreement]) -> Chart:
     """Draw alpha of each field with its interval."""
-    rows = []
-    for row in sorted(fields, key=lambda row: row.alpha.value):
-        value, low, high = row.alpha.value, row.alpha.low, row.alpha.high
-        rows.append(
-            (
-                row.field,
-                value,
-                *((low, high) if isfinite(low) and isfinite(high) else (value, value)),
-            )
-        )
-    hover = [f"{name}\nalpha {v:.2f} ({a:.2f} … {b:.2f})" for name, v, a, b in rows]
-    points = [(value, float(index)) for index, (_, value, *_) in enumerate(rows)]
-    spans = error_bars([(value, low, high) for _, value, low, high in rows], "good")
-    trace = marks("alpha", points, "good", size=9, hovertext=hover, error_x=spans, legend=False)
-    layout = {
-        "xaxis": {"title": "Krippendorff's alpha", "zero": True},
-        "yaxis": named_rows([name for name, *_ in rows], list(range(len(rows))), -0.8),
-        "fixed": True,
-    }
+    rows = [(row.field, row.alpha) for row in sorted(fields, key=lambda row: row.alpha.value)]
+    spans = [
+        (a.value, a.low, a.high) if isfinite(a.low + a.high) else (a.value, a.value, a.value)
+        for _, a in rows
+    ]
+    hover = [
+        f"{name}\nalpha {value:.2f} ({low:.2f} … {high:.2f})"
+        for (name, _), (value, low, high) in zip(rows, spans, strict=True)
+    ]
+    points = [(alpha.value, float(index)) for index, (_, alpha) in enumerate(rows)]
+    whiskers = error_bars(spans, "good")
+    trace = marks("alpha", points, "good", size=9, hovertext=hover, error_x=whiskers, legend=False)
     about = f"Alpha of {len(rows)} fields, from {rows[0][0]} to {rows[-1][0]}, with intervals."
-    return Chart("Alpha by field", about, [trace], layout, height=130 + 24 * len(rows))
+    axis = named_rows([name for name, _ in rows], list(range(len(rows))), -0.8)
+    return row_chart("Alpha by field", about, [trace], "Krippendorff's alpha", axis)
 
 
 def _most_split(statistics: AgreementStatistics) -> list[Section]:
@@ -224,22 +214,17 @@ def _groups(statistics: AgreementStatistics) -> list[Section]:
 
 
 def _splits(title: str, rows: Sequence[GroupSplit]) -> Table:
+    cells = []
+    for row in rows:
+        field, pair = f"{row.field} {row.value}".strip(), f"{row.first} / {row.second}"
+        means = f"{row.first_mean:.2f} / {row.second_mean:.2f}"
+        people = f"{row.first_people} / {row.second_people}"
+        figures = (row.difference, row.p, row.corrected)
+        cells.append([row.item or "all", field, pair, means, *figures, people])
     return Table(
         title,
         head("item | field | leanings | means | difference: signed 2 | p: p | p corrected: p"),
-        [
-            [
-                row.item or "all",
-                f"{row.field} {row.value}".strip(),
-                f"{row.first} / {row.second}",
-                f"{row.first_mean:.2f} / {row.second_mean:.2f}",
-                row.difference,
-                row.p,
-                row.corrected,
-                f"{row.first_people} / {row.second_people}",
-            ]
-            for row in rows
-        ],
+        cells,
         details=("people",),
     )
 

@@ -3,7 +3,7 @@
 A record names no group of too few people; these pages add nothing to it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -23,6 +23,7 @@ from moralscope.pages import Presentation
 from moralscope.pages.charts import bars
 from moralscope.pages.closing import PEOPLE_LIMITS
 from moralscope.pages.page import Block, Code, Page, Section, Table, columns, head
+from moralscope.pages.words import plural
 
 _FIRST = ("region", "leaning")  # the figures of the paper; the rest follows
 
@@ -31,7 +32,7 @@ def init_page(record: RunRecord) -> Page:
     """Say what a new project begins with."""
     statistics: InitStatistics = record.statistics
     staged = statistics.staging_items
-    items = _count(statistics.items, "item")
+    items = plural(statistics.items, "item")
     if staged:
         items += f" and {staged:,} for the staging round"
     lines = [
@@ -43,7 +44,7 @@ def init_page(record: RunRecord) -> Page:
 
 def import_page(record: RunRecord) -> Page:
     """Say how many items were added."""
-    line = f"{_count(record.statistics['added'], 'item')} added"
+    line = f"{plural(record.statistics['added'], 'item')} added"
     return Page("Items added", sections=[Section("Items", [line], shown="all")])
 
 
@@ -51,7 +52,7 @@ def export_page(record: RunRecord) -> Page:
     """Say where an export is and how much it holds."""
     statistics: ExportStatistics = record.statistics
     noun = "line" if record.config["shape"] in ("people", "audit") else "answer"
-    file = Code(f"{statistics.file}: {_count(statistics.answers, noun)}")
+    file = Code(f"{statistics.file}: {plural(statistics.answers, noun)}")
     return Page("Export", sections=[Section("File", [], [file], shown="all")])
 
 
@@ -64,7 +65,7 @@ def status_page(record: RunRecord) -> Page:
         f"{statistics.submitted:,} of {statistics.wanted:,} answers, {statistics.complete:,} of "
         f"{statistics.items:,} items complete, {statistics.open:,} open, "
         f"{statistics.to_review:,} to review, "
-        f"{_count(statistics.appeals, 'appeal')} to answer"
+        f"{plural(statistics.appeals, 'appeal')} to answer"
     )
     titles = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
     rows = []
@@ -144,24 +145,12 @@ def statement_page(record: RunRecord) -> Page:
         }
         labels = [row.label or row.group for row in rows]
         charts.append(bars(question_label(name), series, labels, "%"))
-    groups = Table(
-        "Groups",
-        head(
-            "question | group | people: whole | share: share 1 | annotations: whole",
-            "share: share 1",
-        ),
-        [
-            [
-                question_label(row.question),
-                row.label or row.group,
-                row.people,
-                row.share.value,
-                row.annotations,
-                row.annotation_share,
-            ]
-            for row in statistics.groups
-        ],
-    )
+    cells = []
+    for row in statistics.groups:
+        shares = (row.people, row.share.value, row.annotations, row.annotation_share)
+        cells.append([question_label(row.question), row.label or row.group, *shares])
+    titles = "question | group | people: whole | share: share 1 | annotations: whole"
+    groups = Table("Groups", head(titles, "share: share 1"), cells)
     prose = [
         "Left bar: share of the people who gave this answer. Right bar: share of the annotations "
         "that they gave (Ziems et al. 2022, Figure 3). Groups of too few people are among the "
@@ -205,14 +194,6 @@ def _value(value: Any) -> str:
     return "|".join(value) if isinstance(value, list) else "" if value is None else str(value)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def _adjudicated(config: Mapping[str, Any]) -> tuple[Any, Any]:
-    return (FinalAnswer if "item" in config else DisputedItem), AdjudicateStatistics
-
-
 PRESENTATIONS = {
     "annotate init": Presentation(init_page, (Any, InitStatistics)),
     "annotate import": Presentation(import_page, (Any, ImportStatistics)),
@@ -220,7 +201,10 @@ PRESENTATIONS = {
     "annotate status": Presentation(status_page, (PersonLine, ProjectProgress)),
     "annotate decide": Presentation(decisions_page, (Decision, NoStatistics)),
     "annotate decisions": Presentation(decisions_page, (Decision, DecisionStatistics)),
-    "annotate adjudicate": Presentation(adjudicate_page, _adjudicated),
+    "annotate adjudicate": Presentation(
+        adjudicate_page,
+        lambda config: (FinalAnswer if "item" in config else DisputedItem, AdjudicateStatistics),
+    ),
     "annotate statement": Presentation(
         statement_page, (GroupShare, StatementStatistics), PEOPLE_LIMITS
     ),

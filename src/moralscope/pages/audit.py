@@ -18,11 +18,11 @@ from moralscope.pages.corpus import (
     run_sections,
     spread_section,
 )
-from moralscope.pages.page import Block, Column, Facts, Page, Section, Table, columns, head, signed
+from moralscope.pages.page import Column, Facts, Page, Section, Table, columns, head, signed
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
 from moralscope.rules.false_alarms import FalseAlarms
-from moralscope.rules.records import SCALES, AuditedReply, RuleFinding
+from moralscope.rules.records import SCALES, AuditedReply
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import is_broken, is_kept, stance
 
@@ -126,37 +126,23 @@ def _one(row: AuditedReply, limits: Thresholds) -> list[Section]:
 def _replies(rows: Sequence[AuditedReply], limits: Thresholds) -> Table:
     """List every reply, the worst first, with its rules as details."""
     heads = head("reply | verdict | score: signed 2 | concern | broken: whole | kept: whole | id")
-    values = [
-        [
-            cut(row.reply, _SHORT) or "(empty)",
-            _word(row),
-            row.verdict.score,
-            row.verdict.concern or "",
-            sum(is_broken(rule, limits) for rule in row.rules),
-            sum(is_kept(rule, limits) for rule in row.rules),
-            row.id,
-            row.prompt,
-            row.reply,
-            row.verdict.reason,
-            "\n".join(_rule_text(rule, limits) for rule in row.rules),
-            row.revised_reply or "",
-        ]
-        for row in rows[:_MAX_ROWS]
-    ]
+    values = []
+    for row in rows[:_MAX_ROWS]:
+        verdict, findings = row.verdict, []
+        for rule in row.rules:
+            word, chance = stance(rule, limits)
+            parts = [f"{word} “{rule.text}”", f"probability {chance:.2f}"]
+            parts += [
+                f"{name} {scale:.1f}" for name, scale in rule.scales.items() if scale is not None
+            ]
+            findings.append(f"{', '.join(parts)} ({rule.evidence}).")
+        word = "flagged" if verdict.flag else "not flagged" if verdict.is_judged else "not judged"
+        broken = sum(is_broken(rule, limits) for rule in row.rules)
+        kept = sum(is_kept(rule, limits) for rule in row.rules)
+        shown = [cut(row.reply, _SHORT) or "(empty)", word, verdict.score, verdict.concern or ""]
+        details = [row.prompt, row.reply, verdict.reason, "\n".join(findings)]
+        values.append([*shown, broken, kept, row.id, *details, row.revised_reply or ""])
     return Table("Every reply", heads, values, _DETAILS, more_note(len(rows) - len(values)))
-
-
-def _word(row: AuditedReply) -> str:
-    if row.verdict.flag:
-        return "flagged"
-    return "not flagged" if row.verdict.is_judged else "not judged"
-
-
-def _rule_text(rule: RuleFinding, limits: Thresholds) -> str:
-    word, chance = stance(rule, limits)
-    parts = [f"{word} “{rule.text}”", f"probability {chance:.2f}"]
-    parts += [f"{name} {value:.1f}" for name, value in rule.scales.items() if value is not None]
-    return f"{', '.join(parts)} ({rule.evidence})."
 
 
 def _scores(rows: Sequence[AuditedReply]) -> list[Section]:
@@ -179,12 +165,9 @@ def _shares(statistics: AuditStatistics, *, many: bool) -> Iterator[Section]:
         title = f"Flagged replies by {name}"
         labels = [str(row.foundation or row.severity) for row in rows]
         shares = [100 * row.share for row in rows]
-        heads = [Column(name), Column("flagged", "whole"), Column("share", "share interval", 1)]
-        values = [
-            [label, row.flagged, (row.share, row.low, row.high)]
-            for label, row in zip(labels, rows, strict=True)
-        ]
-        table = Table(title, heads, values)
+        spans = [(row.share, row.low, row.high) for row in rows]
+        values = list(zip(labels, (row.flagged for row in rows), spans, strict=True))
+        table = Table(title, head(f"{name} | flagged: whole | share: share interval 1"), values)
         if many and name == "foundation":
             yield Section("", [], [table], shown="terminal")
         chart = bars(title, {"flagged": shares}, labels, "% of replies")
@@ -195,17 +178,13 @@ def _listed(record: RunRecord, statistics: AuditStatistics, *, many: bool) -> It
     """Lay out the most broken rules and the worst replies."""
     shown = "all" if many else "report"
     if statistics.rules:
-        heads = [Column("most broken rules", wide=70), *columns("broken", "kept", kind="whole")]
+        heads = head("most broken rules: wide 70 | broken: whole | kept: whole")
         rows = [[row.rule, row.broken, row.kept] for row in statistics.rules]
         table = Table("Most broken rules", heads, rows)
         yield Section("Most broken rules", [], [table], shown=shown)
     if statistics.worst:
-        heads = head(
-            Column("worst replies", wide=_SHORT),
-            "score: signed 2 | id",
-            Column("prompt", brief=False),
-            Column("reason", brief=False),
-        )
+        hidden = (Column("prompt", brief=False), Column("reason", brief=False))
+        heads = head("worst replies: wide 100 | score: signed 2 | id", *hidden)
         rows = [
             [cut(row.reply), row.score, row.id, cut(row.prompt), row.reason]
             for row in statistics.worst
@@ -228,26 +207,19 @@ def _against(paired: PairedAudits | None) -> Iterator[Section]:
         ["flagged", here, there, share, paired.p],
         ["score", "", "", score, ""],
     ]
-    blocks: list[Block] = [Table("Against the other file", heads, rows)]
+    table = Table("Against the other file", heads, rows)
     only = f"{paired.only_here:,} / {paired.only_there:,}"
-    blocks.append(Facts([("flagged only here / only there", only)]))
+    facts = Facts([("flagged only here / only there", only)])
     prose = ["The same prompts, paired row by row; p by McNemar's exact test."]
-    yield Section("Against the other file", prose, blocks, shown="all")
+    yield Section(table.title, prose, [table, facts], shown="all")
     if paired.changed:
         heads = head("id | prompt | here | there | score here: signed 2 | score there: signed 2")
-        rows = [
-            [
-                row.id,
-                cut(row.prompt),
-                cut(row.here),
-                cut(row.there),
-                row.score_here,
-                row.score_there,
-            ]
-            for row in paired.changed
-        ]
-        table = Table("Replies whose flag changed", heads, rows)
-        yield Section("Replies whose flag changed", [_CONTENT], [table])
+        rows = []
+        for row in paired.changed:
+            texts = (cut(row.prompt), cut(row.here), cut(row.there))
+            rows.append([row.id, *texts, row.score_here, row.score_there])
+        title = "Replies whose flag changed"
+        yield Section(title, [_CONTENT], [Table(title, heads, rows)])
 
 
 def _budget(alarms: FalseAlarms | None) -> Iterator[Section]:
@@ -270,10 +242,7 @@ def _budget(alarms: FalseAlarms | None) -> Iterator[Section]:
     ]
     yield Section("Budget of false alarms", prose, [Facts(facts)])
     if alarms.rules:
-        heads = head(
-            "rules that cost most: wide 70 | false alarms: whole",
-            Column("for instance", wide=_SHORT),
-        )
+        heads = head("rules that cost most: wide 70 | false alarms: whole | for instance: wide 100")
         rows: list[list[Any]] = [[cost.rule, cost.alarms, cut(cost.reply)] for cost in alarms.rules]
         table = Table("Rules that cost most", heads, rows)
         yield Section(table.title, [], [table], shown="all")

@@ -13,12 +13,10 @@ from moralscope.pages import Presentation
 from moralscope.pages.closing import TEXT_LIMITS
 from moralscope.pages.page import Block, Code, Column, Facts, Page, Section, Table, columns, head
 from moralscope.pages.words import NOTHING, more_note
-from moralscope.stats.text import SystemComparison
 from moralscope.stories.chains.records import (
     ChainResult,
     ChainStatistics,
     ScoredText,
-    StepCost,
     StepTrace,
 )
 from moralscope.stories.text_metrics import MetricsStatistics, TextScores
@@ -45,13 +43,19 @@ def chain_page(record: RunRecord) -> Page:
     choices = _choices(rows, others)
     short = Table("Choices", choices.columns[:4], [row[:4] for row in choices.rows], ends=_ENDS)
     prose = ["What each step found, best first where an expert ranked."]
+    titles = "step | does | model | stories: whole | candidates: whole | seconds: number 1"
+    costs = Table(
+        "What each step cost",
+        head(titles),
+        [[s.step, s.do, s.model, s.stories, s.candidates, s.seconds] for s in statistics.steps],
+    )
     candidates = _candidates(rows)
     sections = [
         *_examples(rows, recipe, others, kind),
         Section("All choices", [], [choices]),
         Section("", [], [short], shown="terminal"),
         *([Section("Every candidate", prose, [candidates])] if candidates.rows else []),
-        Section("What each step cost", [], [_costs(statistics.steps)], shown="all", gap=True),
+        Section("What each step cost", [], [costs], shown="all", gap=True),
         Section("The recipe", [], [Code("\n".join(statistics.diagram))]),
     ]
     stories = len({row.id for row in rows})
@@ -118,19 +122,12 @@ def _choices(rows: Sequence[ChainResult], others: Mapping[str, Choices]) -> Tabl
         "story: wide 24 | target | choice: wide 60 | score: number",
         *columns(*others, *(["reference"] if references else [])),
     )
-    nothing = {(row.id, row.target): None for row in rows}
-    beside = [{**nothing, **choices} for choices in others.values()]
-    values = [
-        [
-            row.id,
-            row.target,
-            row.choice,
-            row.candidates[0].score if row.candidates else None,  # candidates come best first
-            *(choices[row.id, row.target] for choices in beside),
-            *([row.reference] if references else []),
-        ]
-        for row in rows[:_MAX_ROWS]
-    ]
+    values = []
+    for row in rows[:_MAX_ROWS]:
+        best = row.candidates[0].score if row.candidates else None  # candidates come best first
+        beside = [choices.get((row.id, row.target)) for choices in others.values()]
+        beside += [row.reference] if references else []
+        values.append([row.id, row.target, row.choice, best, *beside])
     return Table("All choices", titles, values, note=more_note(len(rows) - len(values)))
 
 
@@ -162,14 +159,6 @@ def _steps(row: ChainResult) -> Iterator[tuple[StepTrace, list[tuple[ScoredText,
         yield step, texts
 
 
-def _costs(steps: Sequence[StepCost]) -> Table:
-    return Table(
-        "What each step cost",
-        head("step | does | model | stories: whole | candidates: whole | seconds: number 1"),
-        [[s.step, s.do, s.model, s.stories, s.candidates, s.seconds] for s in steps],
-    )
-
-
 def path_page(record: RunRecord, story: str) -> Page:
     """Lay out one story's whole path as a tree, a tree for each target."""
     rows: list[ChainResult] = [row for row in record.results if row.id == story]
@@ -192,17 +181,14 @@ def path_page(record: RunRecord, story: str) -> Page:
             name = f"{step.do} {step.step}  {', '.join(parts)}"
             branches.append((name, leaves or [f"● {step.choice or NOTHING}"]))
         branches.append((f"choice: {row.choice or row.failed or NOTHING}", []))
-        lines = [f"{row.id} {row.target or ''}".strip(), *_tree(branches)]
+        lines = [f"{row.id} {row.target or ''}".strip()]
+        for number, (name, leaves) in enumerate(branches, 1):
+            fork, trunk = ("├── ", "│   ") if number < len(branches) else ("└── ", "    ")
+            lines.append(fork + name)
+            lines += [f"{trunk}├── {leaf}" for leaf in leaves[:-1]]
+            lines += [f"{trunk}└── {leaf}" for leaf in leaves[-1:]]
         sections.append(Section(f"Story {row.id}", lines, shown="terminal"))
     return Page(f"Story {story}", sections=sections, warnings=list(record.warnings))
-
-
-def _tree(branches: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    for number, (name, leaves) in enumerate(branches, 1):
-        fork, trunk = ("├── ", "│   ") if number < len(branches) else ("└── ", "    ")
-        yield fork + name
-        for index, leaf in enumerate(leaves, 1):
-            yield trunk + ("├── " if index < len(leaves) else "└── ") + leaf
 
 
 def metrics_page(record: RunRecord) -> Page:
@@ -213,10 +199,17 @@ def metrics_page(record: RunRecord) -> Page:
     shown = {name for run in runs for name in _metric_names(run)}
     rows = [row for row in statistics.comparisons if row.metric in shown]
     pairs = dict.fromkeys((row.first, row.second) for row in rows)
-    compared = [_compared(pair, rows) for pair in pairs]
-    signatures = Facts(
-        [(name, str(record.config.get(name))) for name in ("bleu", "rouge", "diversity")]
-    )
+    heads = head("metric | difference: signed interval 2 | p: p | p (Holm): p")
+    compared = []
+    for pair in pairs:
+        cells = [
+            [row.metric.replace("_", " "), (row.difference, row.low, row.high), row.p, row.p_holm]
+            for row in rows
+            if (row.first, row.second) == pair
+        ]
+        compared.append(Table(f"{pair[0]} less {pair[1]}", heads, cells, titled=True))
+    metrics = ("bleu", "rouge", "diversity")
+    signatures = Facts([(name, str(record.config.get(name))) for name in metrics])
     sections = [
         Section("Metrics", ["Intervals are over stories."], scores, shown="all"),
         *([Section("Runs compared", [], compared, shown="all", gap=True)] if compared else []),
@@ -259,19 +252,6 @@ def _scores(run: TextScores) -> Table:
     titles = ("value", "95 % interval", *sides, "paper")
     columns_ = [Column("metric"), *(Column(title, right=True) for title in titles)]
     return Table(f"{run.strategy}: {run.n:,} {run.kind}s", columns_, rows, titled=True)
-
-
-def _compared(pair: tuple[str, str], rows: Sequence[SystemComparison]) -> Table:
-    return Table(
-        f"{pair[0]} less {pair[1]}",
-        head("metric | difference: signed interval 2 | p: p | p (Holm): p"),
-        [
-            [row.metric.replace("_", " "), (row.difference, row.low, row.high), row.p, row.p_holm]
-            for row in rows
-            if (row.first, row.second) == pair
-        ],
-        titled=True,
-    )
 
 
 _CHAIN = Presentation(chain_page, (ChainResult, ChainStatistics), TEXT_LIMITS)

@@ -290,6 +290,19 @@ def named_rows(names: Sequence[str], places: Sequence[int], low: float) -> dict[
     return {"tickvals": places, "names": names, "range": [low, rounded(low + len(names) + 0.6)]}
 
 
+def row_chart(
+    title: str,
+    about: str,
+    traces: Sequence[Mapping[str, Any]],
+    along: str | Mapping[str, Any],
+    rows: Mapping[str, Any],
+) -> Chart:
+    """Draw marks in the named rows of `named_rows`, with `along` as the title of the other axis."""
+    axis = {"title": along, "zero": True} if isinstance(along, str) else along
+    layout = {"xaxis": axis, "yaxis": rows, "fixed": True}
+    return Chart(title, about, traces, layout, height=120 + 24 * len(rows["names"]))
+
+
 def rounded(value: float) -> float:
     """Keep five significant digits: more is never seen and makes the file larger."""
     return float(f"{value:.5g}")

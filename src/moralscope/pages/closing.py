@@ -1,6 +1,6 @@
 """The end that every page has: how it was computed, and what it does not mean."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from moralscope.core.records import RunRecord
 from moralscope.pages.page import Block, Column, Facts, Section, Table
@@ -66,6 +66,11 @@ STEER_LIMITS = (
     "the audited replies beside the choices.",
     "The intervals cover which questions were asked, not which vectors or models.",
 )
+
+
+def axis_limits(config: Mapping[str, object]) -> tuple[str, ...]:
+    """Return what scores do not mean: those of experts, or of any other axis."""
+    return JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS
 
 
 def closing_sections(record: RunRecord, limits: Sequence[str]) -> list[Section]:

@@ -3,7 +3,7 @@
 Prompts and replies of audits are hostile input: data to be written, never markup.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from moralscope.axes.compare import ComparedAction, CompareStatistics, PairSummary
@@ -12,11 +12,10 @@ from moralscope.axes.measured import agreement_in_words
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import Group, bars, outermost, rounded, scatter, slopes
-from moralscope.pages.closing import AUDIT_LIMITS, JUDGE_LIMITS, SCORE_LIMITS
+from moralscope.pages.closing import AUDIT_LIMITS, SCORE_LIMITS, axis_limits
 from moralscope.pages.page import (
     MINUS,
     TYPED,
-    Block,
     Column,
     Facts,
     Page,
@@ -25,7 +24,7 @@ from moralscope.pages.page import (
     columns,
     head,
 )
-from moralscope.pages.words import correlation_text, cut, gate_line, more_note, text
+from moralscope.pages.words import correlation_text, cut, gate_line, more_note, text, texts
 from moralscope.runs.changes import ComparedItem, RunChanges
 from moralscope.stats.correlation import Correlation
 from moralscope.stats.gates import GateResult
@@ -58,7 +57,7 @@ def compare_page(record: RunRecord) -> Page:
     """Lay out a comparison of models on the same actions."""
     config = record.config
     statistics: CompareStatistics = record.statistics
-    models = [str(name) for name in config.get("encoders") or ()]
+    models = texts(config.get("encoders"))
     compared: list[ComparedAction] = [
         row for row in record.results if row.scores.keys() >= set(models)
     ]
@@ -169,7 +168,7 @@ def languages_page(record: RunRecord) -> Page:
     config = record.config
     statistics: LanguagesStatistics = record.statistics
     results: Sequence[ParallelScore] = record.results
-    codes = [str(code) for code in config.get("languages") or ()]
+    codes = texts(config.get("languages"))
     ranking = statistics.ranking
     verdict = (
         ranking.refused
@@ -180,23 +179,18 @@ def languages_page(record: RunRecord) -> Page:
         f"{model} was asked about {len(results):,} actions in {', '.join(codes)}.",
         f"{verdict[:1].upper()}{verdict[1:]}.",
     ]
+    checked = []
+    for check in statistics.checks:
+        ends = (f"{check.differ} of {check.of}", ", ".join(check.fails) or "nothing")
+        figures = (_coefficient(check.r), check.slope, check.residual)
+        checked.append([check.language, *figures, *ends])
     checks = Table(
         "Checks",
         head(
             Column(f"beside {codes[0]}" if codes else "language"),
             "r: right | slope: interval 2 | residual: number 2 | differ: right | fails",
         ),
-        [
-            [
-                check.language,
-                _coefficient(check.r),
-                check.slope,
-                check.residual,
-                f"{check.differ} of {check.of}",
-                ", ".join(check.fails) or "nothing",
-            ]
-            for check in statistics.checks
-        ],
+        checked,
     )
     sections = [Section("Are languages measured alike?", [_CHECKS], [checks], shown="all")]
     for code in codes[1:]:
@@ -252,17 +246,22 @@ def runs_page(record: RunRecord) -> Page:
     changes: RunChanges = record.statistics
     items: Sequence[ComparedItem] = record.results
     audits = config.get("job") == "audit"
-    runs = [str(path) for path in config.get("runs") or ()]
+    runs = texts(config.get("runs"))
     summary = [f"{runs[0]} (before) and {runs[1]} (after)."] if len(runs) == 2 else []
     summary += _gate_sentence(changes.gate)
     p = Column("", "p").write(changes.change.p)
     summary.append(f"The mean score changed by {_SPAN.write(changes.change)}, p = {p}.")
+    checks = head("figure | found: number 4 | wanted | met")
+    met = [
+        [check.name, check.value, f"{check.operator} {check.limit:.4g}", check.met]
+        for check in (changes.gate.checks if changes.gate else ())
+    ]
     if changes.flagged is not None:
         before, after = (_SHARE.write(s) for s in (changes.flagged.before, changes.flagged.after))
         moved = _SPAN.write(changes.flagged.change)
         summary.append(f"Flagged: {before} before, {after} after; a change of {moved}.")
     sections = [
-        *_gate_section(changes.gate),
+        *([Section("The gate", [], [Table("The gate", checks, met)])] if met else []),
         Section("", [], [_figures_table(changes)], shown="terminal"),
         *_before_and_after(items),
         *_foundations(changes),
@@ -351,17 +350,6 @@ def _figures_table(changes: RunChanges) -> Table:
     return Table("Changes", [Column("change"), Column("", right=True)], list(rows.items()))
 
 
-def _gate_section(gate: GateResult | None) -> list[Section]:
-    if gate is None:
-        return []
-    heads = [Column("figure"), Column("found", "number", 4), Column("wanted"), Column("met")]
-    rows = [
-        [check.name, check.value, f"{check.operator} {check.limit:.4g}", check.met]
-        for check in gate.checks
-    ]
-    return [Section("The gate", [], [Table("The gate", heads, rows)])]
-
-
 def _before_and_after(items: Sequence[ComparedItem]) -> list[Section]:
     """Draw scores after against scores before; of very many, those that changed most."""
     widest = sorted(items, key=lambda row: -abs(row.change))[:_DRAWN]
@@ -393,8 +381,7 @@ def _foundations(changes: RunChanges) -> list[Section]:
     heads = head("foundation | before: share interval 1 | after: share interval 1 | change: signed")
     cells = [[row.foundation, row.before, row.after, row.change] for row in rows]
     chart = bars(title, series, [row.foundation for row in rows], "% of replies")
-    blocks: list[Block] = [chart, Table(title, heads, cells)]
-    return [Section(title, [], blocks)]
+    return [Section(title, [], [chart, Table(title, heads, cells)])]
 
 
 def _items_table(title: str, items: Sequence[ComparedItem], audits: bool) -> Table:
@@ -417,18 +404,14 @@ def _items_table(title: str, items: Sequence[ComparedItem], audits: bool) -> Tab
     return Table(title, heads, cells, note=note)
 
 
-def _runs_limits(config: Mapping[str, object]) -> tuple[str, ...]:
-    return AUDIT_LIMITS if config.get("job") == "audit" else _axis_limits(config)
-
-
-def _axis_limits(config: Mapping[str, object]) -> tuple[str, ...]:
-    return JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS
-
-
 PRESENTATIONS = {
-    "compare": Presentation(compare_page, (ComparedAction, CompareStatistics), _axis_limits),
+    "compare": Presentation(compare_page, (ComparedAction, CompareStatistics), axis_limits),
     "compare languages": Presentation(
         languages_page, (ParallelScore, LanguagesStatistics), SCORE_LIMITS
     ),
-    "compare runs": Presentation(runs_page, (ComparedItem, RunChanges), _runs_limits),
+    "compare runs": Presentation(
+        runs_page,
+        (ComparedItem, RunChanges),
+        lambda config: AUDIT_LIMITS if config.get("job") == "audit" else axis_limits(config),
+    ),
 }

@@ -8,7 +8,7 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import GROUPS, marks, slopes
 from moralscope.pages.page import Chart, Column, Facts, Page, Section, Table, columns, head
-from moralscope.pages.words import text
+from moralscope.pages.words import text, texts
 from moralscope.words.compare import CorporaStatistics, PeriodsStatistics
 from moralscope.words.comparison import ActionDifference
 from moralscope.words.trajectories import Trajectory
@@ -110,7 +110,7 @@ def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> l
 
 
 def _periods_page(record: RunRecord) -> Page:
-    periods = [text(name) for name in record.config["periods"]]
+    periods = texts(record.config["periods"])
     rows: Sequence[Trajectory] = record.results
     traces = []
     for number, row in enumerate(rows[:_LINES]):
@@ -182,10 +182,13 @@ def sparkline(percentiles: Sequence[float | None]) -> str:
     )
 
 
-def _types(config: Mapping[str, Any]) -> tuple[Any, Any]:
-    if config.get("periods"):
-        return Trajectory, PeriodsStatistics
-    return ActionDifference, CorporaStatistics
-
-
-PRESENTATIONS = {"words compare": Presentation(compare_page, _types)}
+PRESENTATIONS = {
+    "words compare": Presentation(
+        compare_page,
+        lambda config: (
+            (Trajectory, PeriodsStatistics)
+            if config.get("periods")
+            else (ActionDifference, CorporaStatistics)
+        ),
+    )
+}

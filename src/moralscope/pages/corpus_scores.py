@@ -4,7 +4,7 @@ from moralscope.axes.batch import CorpusScores
 from moralscope.batch.estimate import EstimateStatistics
 from moralscope.core.records import ActionScore, RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.closing import JUDGE_LIMITS, SCORE_LIMITS
+from moralscope.pages.closing import axis_limits
 from moralscope.pages.corpus import (
     corpus_headline,
     corpus_summary,
@@ -40,9 +40,10 @@ def corpus_scores_page(record: RunRecord) -> Page:
     ):
         if not ends:
             continue
-        cells = [
-            [cut(row.action, _SHORT), row.score, _range(row.low, row.high), row.id] for row in ends
-        ]
+        cells = []
+        for row in ends:
+            span = None if row.low is None or row.high is None else (row.low, row.high)
+            cells.append([cut(row.action, _SHORT), row.score, span, row.id])
         columns = head(
             Column(title.lower(), wide=100), "score: signed | interval: range | id: right"
         )
@@ -65,10 +66,6 @@ def corpus_scores_page(record: RunRecord) -> Page:
         sections,
         headline=corpus_headline(statistics.corpus),
     )
-
-
-def _range(low: float | None, high: float | None) -> tuple[float, float] | None:
-    return None if low is None or high is None else (low, high)
 
 
 def estimate_page(record: RunRecord) -> Page:
@@ -117,11 +114,7 @@ def _size(count: float) -> str:
 
 
 PRESENTATIONS = {
-    "score corpus": Presentation(
-        corpus_scores_page,
-        (ActionScore, CorpusScores),
-        lambda config: JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS,
-    ),
+    "score corpus": Presentation(corpus_scores_page, (ActionScore, CorpusScores), axis_limits),
     **{
         f"{job} estimate": Presentation(estimate_page, (dict, EstimateStatistics))
         for job in ("score", "audit", "collect", "survey")

@@ -1,6 +1,6 @@
 """The page of `stories evaluate`: grid, norm sensitivity, calibration, confusion, mistakes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from moralscope.core.records import RunRecord
@@ -54,6 +54,13 @@ def evaluate_page(record: RunRecord) -> Page:
         ],
         ["macro F1", "temperature fitted on dev", "stories seen in training, left out"],
     )
+    confusions = []
+    for cell in cells:
+        labels, counts = cell.confusion.labels, cell.confusion.counts
+        title = f"{cell.task}, {cell.split}: rows are right, columns called"
+        rows = [[label, *row] for label, row in zip(labels, counts, strict=False)]
+        heads = [Column("right"), *columns(*labels, kind="whole")]
+        confusions.append(Table(title, heads, rows))
     prose = ["Intervals are 95 % bootstraps over stories. F1 is that of the positive class."]
     sections = [
         Section("Accuracy and F1", prose, [grid], shown="all"),
@@ -65,7 +72,7 @@ def evaluate_page(record: RunRecord) -> Page:
             _norms(cells),
         ),
         *_calibration(cells),
-        Section("What is taken for what", [], [_confusion(cell) for cell in cells]),
+        Section("What is taken for what", [], confusions),
         *_optional(
             f"Against {config.get('against')}",
             "A positive difference: these experts are right more often.",
@@ -87,10 +94,10 @@ def evaluate_page(record: RunRecord) -> Page:
     ]
     part = "" if config.get("part") == "all" else f"the {config.get('part')} part of "
     values = (config.get(name) for name in ("stories", "complete_stories"))
-    counts = [f"{value:,}" if isinstance(value, int) else text(value) for value in values]
+    sizes = [f"{value:,}" if isinstance(value, int) else text(value) for value in values]
     about = (
-        f"{config.get('experts')} on {part}{counts[0]} stories "
-        f"({counts[1]} of them with all seven sentences)"
+        f"{config.get('experts')} on {part}{sizes[0]} stories "
+        f"({sizes[1]} of them with all seven sentences)"
     )
     tiles = [
         (f"{cell.measured.accuracy.value:.3f}", _names(cell)[0])
@@ -169,7 +176,18 @@ def _calibration(cells: Sequence[TaskEvaluation]) -> list[Section]:
     """Draw a reliability diagram for each split: accuracy against confidence, a line a task."""
     blocks: list[Block] = []
     for split in dict.fromkeys(cell.split for cell in cells):
-        traces = list(_lines([cell for cell in cells if cell.split == split]))
+        traces = []
+        for index, cell in enumerate(cell for cell in cells if cell.split == split):
+            bins = [one for one in cell.measured.reliability if one.n]
+            colour = _COLOURS[index % len(_COLOURS)]
+            points = [(one.confidence, one.accuracy) for one in bins]
+            hover = [
+                f"{cell.task}: {one.accuracy:.2f} right at {one.confidence:.2f}, {one.n} samples"
+                for one in bins
+            ]
+            line = {"color": colour, "width": 2}
+            trace = marks(cell.task, points, colour, size=7, hovertext=hover, line=line)
+            traces += [{**trace, "mode": "lines+markers"}] if bins else []
         if traces:
             about = f"Share of right decisions against confidence on {split}, {len(traces)} lines."
             layout = {
@@ -181,34 +199,6 @@ def _calibration(cells: Sequence[TaskEvaluation]) -> list[Section]:
             )
     prose = "On the dotted line a probability can be taken at its word; below it, it is too sure."
     return [Section("Calibration", [prose], blocks)] if blocks else []
-
-
-def _lines(cells: Sequence[TaskEvaluation]) -> Iterator[dict[str, Any]]:
-    for index, cell in enumerate(cells):
-        bins = [one for one in cell.measured.reliability if one.n]
-        if not bins:
-            continue
-        colour = _COLOURS[index % len(_COLOURS)]
-        points = [(one.confidence, one.accuracy) for one in bins]
-        hover = [
-            f"{cell.task}: {one.accuracy:.2f} right at {one.confidence:.2f}, {one.n} samples"
-            for one in bins
-        ]
-        line = {"color": colour, "width": 2}
-        yield {
-            **marks(cell.task, points, colour, hovertext=hover, line=line),
-            "mode": "lines+markers",
-            "marker": {"color": colour, "size": 7},
-        }
-
-
-def _confusion(cell: TaskEvaluation) -> Table:
-    labels = cell.confusion.labels
-    return Table(
-        f"{cell.task}, {cell.split}: rows are right, columns called",
-        [Column("right"), *columns(*labels, kind="whole")],
-        [[label, *row] for label, row in zip(labels, cell.confusion.counts, strict=False)],
-    )
 
 
 PRESENTATIONS = {

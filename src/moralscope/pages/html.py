@@ -36,12 +36,18 @@ def escape(line: str) -> str:
 def render(page: Page) -> str:
     """Return the page as one self-contained HTML document."""
     scripts = [asset(name) for name in ("charts.js", "tables.js", "view.js", "report.js")]
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    policy = (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
     compact = (",", ":")
     data = json.dumps(_data(page), ensure_ascii=False, allow_nan=False, separators=compact)
     return "".join(
         [
             "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
-            f'<meta http-equiv="Content-Security-Policy" content="{_policy(*scripts)}">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
             '<meta name=viewport content="width=device-width, initial-scale=1">\n',
             '<meta name=color-scheme content="light dark">\n<meta name=robots content=noindex>\n',
             f"<title>{escape(page.title)}</title>\n<style>\n{asset('theme.css')}{asset('report.css')}"
@@ -156,17 +162,6 @@ def _data(page: Page) -> dict[str, Any]:
     ]
     main = next((name for name, block in drawn if block is page.main), None)
     return {"blocks": {name: block_data(block) for name, block in drawn}, "main": main}
-
-
-def _policy(*scripts: str) -> str:
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
-        for s in scripts
-    )
-    return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from moralscope.core.records import NoStatistics, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars
-from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, head
+from moralscope.pages.page import Chart, Column, Page, Section, Table, head
 from moralscope.pages.words import cut, more_note, plural
 
 if TYPE_CHECKING:  # a listing of rules needs no audit and no generator
@@ -88,17 +88,13 @@ def attributes_page(record: RunRecord) -> Page:
         "rule: wide 44 | foundations: wide 24 | severity: number 1 | consensus: number 1",
         "the reply: wide 24 | probabilities: wide 40",
     )
-    rows = [
-        [
-            cut(row.rule, 300),
-            None if row.foundations is None else ", ".join(row.foundations) or "none",
-            row.severity,
-            row.consensus,
-            None if row.reply is None else f"{row.alignment}: {cut(row.reply, 200)}",
-            ", ".join(f"{name} {chance:.2f}" for name, chance in row.probabilities.items()),
-        ]
-        for row in results
-    ]
+    rows = []
+    for row in results:
+        foundations = None if row.foundations is None else ", ".join(row.foundations) or "none"
+        reply = None if row.reply is None else f"{row.alignment}: {cut(row.reply, 200)}"
+        chances = ", ".join(f"{name} {chance:.2f}" for name, chance in row.probabilities.items())
+        scales = (row.severity, row.consensus)
+        rows.append([cut(row.rule, 300), foundations, *scales, reply, chances])
     table = Table("Rules", columns, rows)
     headline = (
         f"Attributes of {plural(len(rows), 'rule')}, estimated by {record.config.get('experts')}"
@@ -138,15 +134,10 @@ def check_page(record: RunRecord) -> Page:
     """Lay out rules that collide, overlap, never fire or fire on everything."""
     statistics: CheckStatistics = record.statistics
     results: Sequence[CheckFinding] = record.results
-    rows = [
-        [
-            finding.kind,
-            finding.message,
-            None if finding.reply is None else _exchange(finding.prompt, finding.reply),
-            finding.wins,
-        ]
-        for finding in results
-    ]
+    rows = []
+    for finding in results:
+        exchange = _exchange(finding.prompt, finding.reply) if finding.reply is not None else None
+        rows.append([finding.kind, finding.message, exchange, finding.wins])
     columns = head("kind | finding: wide 60 | shown by: wide 40 | wins: wide 24")
     tried = f"{plural(statistics.rules, 'rule')} on {statistics.replies:,} replies"
     headline = f"{record.config.get('rulebook')}: {tried}; {_counted(statistics)}"
@@ -203,24 +194,17 @@ def stats_page(record: RunRecord) -> Page:
         "attribute | value: wide 12 | annotations: whole | share: share 1 | paper: share 0",
         "reply disagrees: share 0",
     )
-    rows = [
-        [
-            bar.attribute,
-            bar.value,
-            bar.count,
-            bar.share,
-            printed.shares.get(bar.value),
-            bar.disagree,
-        ]
-        for bar in results
-    ]
+    rows = []
+    for bar in results:
+        shares = (bar.share, printed.shares.get(bar.value), bar.disagree)
+        rows.append([bar.attribute, bar.value, bar.count, *shares])
     names = [f"{bar.attribute} {bar.value}" for bar in results]
-    shares = {"this file": [100 * bar.share for bar in results]}
-    blocks: list[Block] = [Table("Attributes", columns, rows)]
+    ours = {"this file": [100 * bar.share for bar in results]}
+    table = Table("Attributes", columns, rows)
     sections = [
         Section("In short", lines, shown="terminal"),
-        Section("How attributes are distributed", [], blocks, shown="all"),
-        Section("Shares", [], [bars("Shares of the annotations", shares, names, "%")]),
+        Section("How attributes are distributed", [], [table], shown="all"),
+        Section("Shares", [], [bars("Shares of the annotations", ours, names, "%")]),
     ]
     about = {
         "Agreement about one rule": (statistics.reliability_same_rule, printed.reliability),

@@ -1,7 +1,7 @@
 """The page of `score`: ranked actions, the map, layers, framings, and people beside them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -32,8 +32,19 @@ from moralscope.pages.charts import (
     scatter,
     sign_class,
 )
-from moralscope.pages.closing import JUDGE_LIMITS, SCORE_LIMITS
-from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, head, signed
+from moralscope.pages.closing import axis_limits
+from moralscope.pages.page import (
+    TYPED,
+    Block,
+    Chart,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    head,
+    signed,
+)
 from moralscope.pages.words import correlation_text, gate_line, plural, text
 
 _ALL = 60  # so many rows are drawn by name; of more, both ends
@@ -61,8 +72,10 @@ def score_page(record: RunRecord) -> Page:
     table = _table(record, shown, dropped)
     asked = "in each wording" if "experts" in config else "under each prompt"
     opening = [f"Open a row to see the value {asked}."] if shown and shown[0].prompts else []
+    lines = [f"norm: {config['norm']}"] if "norm" in config else []
+    lines.append(agreement_in_words(statistics.people_agreement))
     sections = [
-        *_top(record),
+        Section("", lines, shown="terminal"),
         *_ranking(record, rows),
         Section("All actions", opening, [table], shown="all"),
         *_map(record, shown, rows),
@@ -72,57 +85,50 @@ def score_page(record: RunRecord) -> Page:
         *_framings(statistics),
         *_people(statistics.human),
     ]
-    title = f"How {model_name(config)} scores {plural(len(shown), 'action')}"
+    axis = str(config.get("axis", "choice"))
+    headline = [f"{axis} ({config['fit']}) axis" if "fit" in config else f"{axis} axis"]
+    headline += [f"{config['template']} template"] if "template" in config else []
+    headline += [model_name(config)]
+    headline += [f"layer {config['layer']}"] if "layer" in config else []
+    headline += [f"{config['form']} form"] if "form" in config else []
+    counts = [f"{sum(sign_class(row) == number for row in rows):,}" for number in range(3)]
+    tiles = [
+        (f"{len(rows):,}", "scored"),
+        *((signed(row.score), f"highest: {row.name}") for row in rows[:1]),
+        *((signed(row.score), f"lowest: {row.name}") for row in rows[-1:]),
+        (" / ".join(counts), "above / below / across zero"),
+    ]
     charts = [block for section in sections for block in section.blocks if isinstance(block, Chart)]
     drawn = [chart for chart in charts if chart.title == "Map of the actions"] or charts[:1]
     if len(shown) > _ALL and drawn == charts[:1]:
         drawn = charts[:2]
     return Page(
-        title,
+        f"How {model_name(config)} scores {plural(len(shown), 'action')}",
         _summary(record, rows),
-        _figures(rows),
+        tiles if rows else [],
         sections,
         main=table,
-        headline=_headline(record),
+        headline=", ".join(headline),
         figure=drawn,
     )
 
 
-def ends_of(config: object) -> tuple[str, str]:
+def ends_of(config: Mapping[str, object]) -> tuple[str, str]:
     """Return what the two ends of the axis of a run mean."""
-    settings = config if isinstance(config, dict) else {}
-    if settings.get("axis", "choice") != "choice":
+    if config.get("axis", "choice") != "choice":
         return _ENDS["moral"]
-    template = str(settings.get("template", "moral"))
+    template = str(config.get("template", "moral"))
     return _ENDS.get(template, ("negative answer", "positive answer"))
 
 
-def model_name(config: object) -> str:
+def model_name(config: Mapping[str, object]) -> str:
     """Return the name of what was measured: a language model, an encoder, experts."""
-    settings = config if isinstance(config, dict) else {}
-    names = (settings.get(key) for key in ("model", "encoder", "vectors", "experts"))
+    names = (config.get(key) for key in ("model", "encoder", "vectors", "experts"))
     return text(next((name for name in names if name), "a model"))
 
 
 def _interval(record: RunRecord) -> str:
     return "range over the wordings" if "experts" in record.config else "95 % interval"
-
-
-def _headline(record: RunRecord) -> str:
-    config = record.config
-    axis = str(config.get("axis", "choice"))
-    parts = [f"{axis} ({config['fit']}) axis" if "fit" in config else f"{axis} axis"]
-    parts += [f"{config['template']} template"] if "template" in config else []
-    parts += [model_name(config)]
-    parts += [f"layer {config['layer']}"] if "layer" in config else []
-    parts += [f"{config['form']} form"] if "form" in config else []
-    return ", ".join(parts)
-
-
-def _top(record: RunRecord) -> list[Section]:
-    lines = [f"norm: {record.config['norm']}"] if "norm" in record.config else []
-    lines.append(agreement_in_words(record.statistics.people_agreement))
-    return [Section("", lines, shown="terminal")]
 
 
 def _summary(record: RunRecord, rows: Sequence[Mark]) -> list[str]:
@@ -167,18 +173,6 @@ def _summary(record: RunRecord, rows: Sequence[Mark]) -> list[str]:
     return lines
 
 
-def _figures(rows: Sequence[Mark]) -> list[tuple[str, str]]:
-    if not rows:
-        return []
-    counts = [sum(sign_class(row) == number for row in rows) for number in range(3)]
-    return [
-        (f"{len(rows):,}", "scored"),
-        (signed(rows[0].score), f"highest: {rows[0].name}"),
-        (signed(rows[-1].score), f"lowest: {rows[-1].name}"),
-        (" / ".join(f"{count:,}" for count in counts), "above / below / across zero"),
-    ]
-
-
 def _table(record: RunRecord, rows: Sequence[ActionScore], dropped: int) -> Table:
     """Lay out all actions; a judge's have what people would say beside them."""
     kind = AXES.get(str(record.config.get("axis", "choice")), AXES["choice"])
@@ -199,13 +193,12 @@ def _table(record: RunRecord, rows: Sequence[ActionScore], dropped: int) -> Tabl
         columns.append(Column("would say yes"))
         for cell, row in zip(cells, judged, strict=True):
             cell.append(share_in_brief(row.people_yes, row.people_yes_low, row.people_yes_high))
-    if any(row.verdict for row in judged):
-        columns.append(Column("verdict"))
-        for cell, row in zip(cells, judged, strict=True):
-            cell.append(row.verdict or "")
+    verdicts = any(row.verdict for row in judged)
+    columns += [Column("verdict")] if verdicts else []
     if judged:
         columns += [Column("P(moral)", "number", brief=False), Column("read", brief=False)]
         for cell, row in zip(cells, judged, strict=True):
+            cell.extend([row.verdict or ""] if verdicts else [])
             cell.extend([row.probability, row.task.replace("+", " + ")])
     count = max((len(row.prompts) for row in rows), default=0)
     asked = record.config.get("prompts")
@@ -285,11 +278,8 @@ def direction_sections(direction: DirectionFigures | None) -> list[Section]:
         f"good and bad anchors in the right order: {right:.0%} of pairs; refits on other draws "
         f"of actions turn the direction by {angle:.0f} degrees",
     ]
-    stands_out = (
-        "It stands out."
-        if direction.stands_out
-        else "It does not stand out: read scores with care."
-    )
+    weak = "It does not stand out: read scores with care."
+    stands_out = "It stands out." if direction.stands_out else weak
     first = f"{direction.explained_variance[0]:.0%}" if direction.explained_variance else "none"
     prose = [
         f"The first component carries {first} of the variance. {stands_out}",
@@ -316,17 +306,14 @@ def direction_sections(direction: DirectionFigures | None) -> list[Section]:
 def _language(statistics: ScoreStatistics) -> list[Section]:
     if statistics.language is None:
         return []
-    mass = Column("", "share interval", 0).write(statistics.language.answer_mass)
-    prose = [
-        f"{mass} of the probability lies on a valid answer. The rest goes to replies that are "
-        "neither a yes nor a no: the smaller the share, the less a score says about what the "
-        "model would reply."
-    ]
+    mass = Column("", "share interval", 0)
     interval = statistics.language.answer_mass
-    line = (
-        f"answer mass: {interval.value:.0%} ({interval.low:.0%} … {interval.high:.0%}) of the "
-        "probability lies on a valid answer"
-    )
+    line = f"answer mass: {mass.write(interval, TYPED)} of the probability lies on a valid answer"
+    prose = [
+        f"{mass.write(interval)} of the probability lies on a valid answer. The rest goes to "
+        "replies that are neither a yes nor a no: the smaller the share, the less a score says "
+        "about what the model would reply."
+    ]
     return [Section("", [line], shown="terminal", gap=True), Section("Answer mass", prose)]
 
 
@@ -402,19 +389,13 @@ def _framings(statistics: ScoreStatistics) -> list[Section]:
     span = f"{flips.low:.0%} … {flips.high:.0%}"
     line = f"flips: {flips.value:.1%} ({span}) of {flips.n} rewordings; worst: {worst}"
     widest_first = sorted(framings.rows, key=lambda row: -abs(row.change))[:_REWORDINGS]
+    sides = ["changed" if row.changed else "" for row in widest_first]
     reworded = Table(
         "Rewordings, the largest change first",
         head("action | framing | as it was asked | score: signed | change: signed | side"),
         [
-            [
-                row.action,
-                row.framing.replace("_", " "),
-                row.text,
-                row.score,
-                row.change,
-                "changed" if row.changed else "",
-            ]
-            for row in widest_first
+            [row.action, row.framing.replace("_", " "), row.text, row.score, row.change, side]
+            for row, side in zip(widest_first, sides, strict=True)
         ],
     )
     prose = [
@@ -458,33 +439,31 @@ def _people(human: HumanAgreement | None) -> list[Section]:
         if left:
             more = f" and {len(left) - _NAMED:,} more" if len(left) > _NAMED else ""
             prose.append(f"Left out, {what}: {text(list(left[:_NAMED]))}{more}.")
-    return [Section("Do people agree?", prose, [chart]), *_people_tables(human), *_residuals(human)]
-
-
-def _people_tables(human: HumanAgreement) -> list[Section]:
     ceilings = human.noise_ceiling
     columns = head("people | r (Pearson): right | rho (Spearman): right")
     rows = [
         [name, correlation_text(figures.pearson), correlation_text(figures.spearman)]
         for name, figures in human.populations.items()
     ]
-    sections = [
-        Section(
-            "Agreement with each population", [], [Table("Agreement", columns, rows)], shown="all"
-        )
+    agreement = Table("Agreement", columns, rows)
+    lines: list[str] = []
+    if ceilings is not None:
+        lines += [
+            f"best r that {name}'s number of raters allows: {ceiling.expected:.3f}"
+            for name, ceiling in ceilings.sampling.items()
+            if ceiling is not None
+        ]
+        lines += [
+            f"{pair.pair[0]} and {pair.pair[1]} agree with each other at r = {pair.pearson.r:.3f}"
+            for pair in ceilings.between
+        ]
+    reached = Section("The most that can be reached", lines, shown="all")
+    return [
+        Section("Do people agree?", prose, [chart]),
+        Section("Agreement with each population", [], [agreement], shown="all"),
+        *([reached] if ceilings is not None else []),
+        *_residuals(human),
     ]
-    if ceilings is None:
-        return sections
-    lines = [
-        f"best r that {name}'s number of raters allows: {ceiling.expected:.3f}"
-        for name, ceiling in ceilings.sampling.items()
-        if ceiling is not None
-    ]
-    lines += [
-        f"{pair.pair[0]} and {pair.pair[1]} agree with each other at r = {pair.pearson.r:.3f}"
-        for pair in ceilings.between
-    ]
-    return [*sections, Section("The most that can be reached", lines, shown="all")]
 
 
 def _residuals(human: HumanAgreement) -> list[Section]:
@@ -517,17 +496,10 @@ def _residuals(human: HumanAgreement) -> list[Section]:
     return [Section("Who disagrees where", prose, [chart])]
 
 
-def _types(config: object) -> tuple[type[ActionScore], type[ScoreStatistics]]:
-    settings = config if isinstance(config, dict) else {}
-    if "experts" in settings:
+def _types(config: Mapping[str, object]) -> tuple[type[ActionScore], type[ScoreStatistics]]:
+    if "experts" in config:
         return JudgedAction, ScoreStatistics
-    return (LanguageScore if "model" in settings else ActionScore), ScoreStatistics
+    return (LanguageScore if "model" in config else ActionScore), ScoreStatistics
 
 
-PRESENTATIONS = {
-    "score": Presentation(
-        score_page,
-        _types,
-        lambda config: JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS,
-    )
-}
+PRESENTATIONS = {"score": Presentation(score_page, _types, axis_limits)}

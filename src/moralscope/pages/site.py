@@ -1,6 +1,6 @@
 """A folder of reports to publish: an index, and each run's report and record. Plain files only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -29,41 +29,28 @@ def write_site(records: Mapping[str, Any], folder: Path) -> list[Path]:
     except OSError as error:
         raise InputError(f"{folder} cannot be made ({error.strerror})", "name another") from None
     check_writable(folder / "index.html")
-    written = []
+    written, lines = [], []
     for name, record in records.items():
         path = folder / f"{name}.html"
         document = report_html({**record, "page": None}, name)
         write_whole(path, [document.encode()])
         written.append(path)
+        plain = check_record(record, name)
+        facts = (plain["job"], text(plain.get("created")), f"{len(plain['results']):,} results")
+        lines.append(
+            f'<li><a href="{escape(name)}.html">{escape(title_of(record))}</a>'
+            f"<span>{escape(' · '.join(facts))}</span></li>\n"
+        )
     index = folder / "index.html"
-    write_whole(index, [_index(records).encode()])
+    parts = [
+        "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n',
+        '<meta name=viewport content="width=device-width, initial-scale=1">\n',
+        f"<title>moralscope runs</title>\n<style>\n{asset('theme.css')}{asset('report.css')}",
+        "</style>\n</head>\n<body>\n<header><p class=kicker>moralscope</p>",
+        f"<h1>{len(lines):,} run{'' if len(lines) == 1 else 's'}</h1>\n",
+        "<p class=lead>Scores describe a model; they are not moral advice.</p></header>\n",
+        f"<main><ul class=index>\n{''.join(lines)}</ul></main>\n</body>\n</html>\n",
+    ]
+    write_whole(index, [part.encode() for part in parts])
     return [*written, index]
-
-
-def _index(records: Mapping[str, Any]) -> str:
-    lines = [_line(name, record) for name, record in records.items()]
-    return "".join(
-        [
-            "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n',
-            '<meta name=viewport content="width=device-width, initial-scale=1">\n',
-            f"<title>moralscope runs</title>\n<style>\n{asset('theme.css')}{asset('report.css')}",
-            "</style>\n</head>\n<body>\n<header><p class=kicker>moralscope</p>",
-            f"<h1>{len(lines):,} run{'' if len(lines) == 1 else 's'}</h1>\n",
-            "<p class=lead>Scores describe a model; they are not moral advice.</p></header>\n",
-            f"<main><ul class=index>\n{''.join(lines)}</ul></main>\n</body>\n</html>\n",
-        ]
-    )
-
-
-def _line(name: str, record: Any) -> str:
-    plain = check_record(record, name)
-    facts: Sequence[str] = (
-        plain["job"],
-        text(plain.get("created")),
-        f"{len(plain['results']):,} results",
-    )
-    return (
-        f'<li><a href="{escape(name)}.html">{escape(title_of(record))}</a>'
-        f"<span>{escape(' · '.join(facts))}</span></li>\n"
-    )

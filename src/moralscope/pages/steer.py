@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import error_bars, marks, named_rows, named_scatter
+from moralscope.pages.charts import error_bars, marks, named_rows, named_scatter, row_chart
 from moralscope.pages.closing import STEER_LIMITS
 from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, head, signed
 from moralscope.pages.words import NOTHING, correlation_text, cut, gate_line, plural, text
@@ -125,12 +125,8 @@ def _change_chart(wanted: Sequence[MeasureChange], besides: Sequence[MeasureChan
             spans.append((row.effect, row.change.low / scale, row.change.high / scale))
         traces.append(marks(title, points, colour, symbol, 9, error_x=error_bars(spans, colour)))
     about = "; ".join(f"{row.figure}: {row.effect:+.2f} sd" for row in rows)
-    layout = {
-        "xaxis": {"title": "change in standard deviations", "zero": True},
-        "yaxis": named_rows([row.figure for row in rows], [int(h) for h in heights.values()], 0.3),
-        "fixed": True,
-    }
-    return Chart("Changes", f"{about}.", traces, layout, height=120 + 24 * len(rows))
+    axis = named_rows([row.figure for row in rows], [int(h) for h in heights.values()], 0.3)
+    return row_chart("Changes", f"{about}.", traces, "change in standard deviations", axis)
 
 
 def _reply_sections(replies: Sequence[ReplyTriple]) -> list[Section]:
@@ -159,23 +155,17 @@ def edit_page(record: RunRecord) -> Page:
         f"removed: {text(config.get('dimensions_removed'))} dimensions, "
         f"{text(config.get('source'))}, strength {text(config.get('strength'))}; kept: {keep}"
     )
-    percent = {"kind": "number", "digits": 0}
-    falls = [Column(f"{title}, %", **percent) for title in ("fall", "centred", "spread")]  # type: ignore[arg-type]
+    biases = []
+    for row in statistics.gender:
+        falls = (row.fall, row.centred_fall, row.spread_fall)
+        biases.append([f"{row.n} {row.words}", row.template, row.before, row.after, *falls])
     bias = Table(
         "mean |bias|",
-        head("mean |bias| | template | before: number 4 | after: number 4", *falls),
-        [
-            [
-                f"{row.n} {row.words}",
-                row.template,
-                row.before,
-                row.after,
-                row.fall,
-                row.centred_fall,
-                row.spread_fall,
-            ]
-            for row in statistics.gender
-        ],
+        head(
+            "mean |bias| | template | before: number 4 | after: number 4",
+            "fall, %: number 0 | centred, %: number 0 | spread, %: number 0",
+        ),
+        biases,
     )
     pairs = statistics.pairs
     apart = (

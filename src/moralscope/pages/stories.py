@@ -19,19 +19,17 @@ def stats_page(record: RunRecord) -> Page:
     """Lay out counts, lengths, topics, duplicates and frequent norms (Tables 7 and 13)."""
     statistics: StoriesStatistics = record.statistics
     rows: list[Category] = list(record.results)
+    cells = []
+    for row in rows:
+        tokens = (row.tokens, row.paper, row.different, row.repeated)
+        cells.append([row.name.replace("_", " "), row.present, row.missing, *tokens])
     sentences = Table(
         "Sentences",
         head(
             "sentence | stories: whole | missing: whole | mean tokens: number 2 | paper: number 2",
             "different: whole | repeated: whole",
         ),
-        [
-            [
-                row.name.replace("_", " "),
-                *(row.present, row.missing, row.tokens, row.paper, row.different, row.repeated),
-            ]
-            for row in rows
-        ],
+        cells,
         note=f"A token is {record.config.get('token')}.",
     )
     twice = statistics.duplicates
@@ -94,25 +92,17 @@ def _topics(statistics: StoriesStatistics) -> list[Section]:
 def split_page(record: RunRecord) -> Page:
     """Lay out the splits, their metrics beside Table 1, and the leaks between their parts."""
     statistics: SplitStatistics = record.statistics
+    cells = []
+    for part in statistics.parts:
+        means = (part.mean, part.paper, part.official_mean, part.official_overlap)
+        cells.append([_named(part), part.part, part.stories, part.samples, *means])
     parts = Table(
         "Parts",
         head(
             "split | part | stories: whole | samples: whole | mean: number 2 | paper: number 2",
             "official: number 2 | in both: whole",
         ),
-        [
-            [
-                _named(row),
-                row.part,
-                row.stories,
-                row.samples,
-                row.mean,
-                row.paper,
-                row.official_mean,
-                row.official_overlap,
-            ]
-            for row in statistics.parts
-        ],
+        cells,
     )
     crossings = [f"{part} in {into}" for part, into in CROSSINGS]
     twins: dict[tuple[str, str], dict[str, str | None]] = {}

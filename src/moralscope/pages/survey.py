@@ -6,7 +6,16 @@ from typing import Any
 
 from moralscope.core.records import Interval, RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import GROUPS, Group, bars, error_bars, marks, named_rows, scatter
+from moralscope.pages.charts import (
+    GROUPS,
+    Group,
+    bars,
+    error_bars,
+    marks,
+    named_rows,
+    row_chart,
+    scatter,
+)
 from moralscope.pages.closing import SURVEY_LIMITS
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
 from moralscope.pages.page import MINUS, Block, Chart, Column, Page, Section, Table, head
@@ -63,8 +72,7 @@ def survey_page(record: RunRecord) -> Page:
         table = _differences_table(statistics.comparisons)
         sections.append(Section("Models compared", [], [table], shown="all", gap=True))
     sections += _reply_sections(statistics)
-    if statistics.gate is not None:
-        gate = statistics.gate
+    if gate := statistics.gate:
         line = f"gate {gate.expression}: {'met' if gate.met else 'not met'}"
         sections.append(Section("Gate", [line], shown="all"))
     tiles = [
@@ -164,8 +172,8 @@ def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
     axis: dict[str, Any] = {"title": "log-odds", "zero": True}
     if max(extents, default=0.0) < _NOTHING:  # what is nothing should look like nothing
         axis["range"] = [-_NOTHING, _NOTHING]
-    layout = {"xaxis": axis, "yaxis": named_rows(names, places, 0.3), "fixed": True}
-    return Chart("Biases", "; ".join(words) + ".", traces, layout, height=120 + 24 * len(names))
+    about = "; ".join(words) + "."
+    return row_chart("Biases", about, traces, axis, named_rows(names, places, 0.3))
 
 
 def _items_table(results: Sequence[ItemFigures]) -> Table:
@@ -193,15 +201,10 @@ def _differences_table(differences: Sequence[ModelDifference]) -> Table:
         Column(f"second {MINUS} first", wide=40),
         "figure: wide 24 | difference: signed interval 2 | p (Holm): p",
     )
-    rows = [
-        [
-            " → ".join(row.pair),
-            row.figure.replace("first_action", "right or first action").replace("_", " "),
-            row.difference,
-            row.p_holm,
-        ]
-        for row in differences
-    ]
+    rows = []
+    for row in differences:
+        figure = row.figure.replace("first_action", "right or first action").replace("_", " ")
+        rows.append([" → ".join(row.pair), figure, row.difference, row.p_holm])
     return Table("Differences item by item", columns, rows)
 
 
@@ -212,14 +215,10 @@ def _reply_sections(statistics: SurveyStatistics) -> list[Section]:
     blocks: list[Block] = []
     for name, model in (statistics.replies or {}).items():
         columns = head(": wide 20 | r: signed interval 2 | without noise: signed 2")
-        cells = [
-            [
-                " and ".join(gap.pair),
-                (gap.correlation.r, gap.correlation.low, gap.correlation.high),
-                gap.disattenuated,
-            ]
-            for gap in model.gaps
-        ]
+        cells = []
+        for gap in model.gaps:
+            span = (gap.correlation.r, gap.correlation.low, gap.correlation.high)
+            cells.append([" and ".join(gap.pair), span, gap.disattenuated])
         flagged = f"{model.replies:,} free replies, {_SHARE.write(model.flagged)} flagged"
         blocks.append(Table(f"{name}: {flagged}", columns, cells, titled=True))
     columns = head(
@@ -274,13 +273,10 @@ def _statement_sections(
         columns = head(
             "statement | model | subscale", *(Column(title, "number", 2) for title in titles)
         )
-        cells = [
-            [
-                *(cut(row.statement, 140), row.model, row.subscale),
-                *(row.agreement, row.low, row.high, row.forward, row.negated),
-            ]
-            for row in results[:_MOST]
-        ]
+        cells = []
+        for row in results[:_MOST]:
+            figures = (row.agreement, row.low, row.high, row.forward, row.negated)
+            cells.append([cut(row.statement, 140), row.model, row.subscale, *figures])
         note = more_note(len(results) - _MOST)
         sections.append(Section("Statements", [], [Table("Statements", columns, cells, note=note)]))
     return sections

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from moralscope.pages.page import TYPED, Chart, Code, Column, Facts, Page, Section, Table, head
+from moralscope.pages.page import TYPED, Chart, Code, Column, Facts, Page, Table, head
 
 GOOD, BAD = "green", "red"
 _BAR, _SHORT_BAR = 12, 6  # cells on each side of zero; the same where more columns stand beside it
@@ -23,29 +23,25 @@ def render(page: Page, out: Console) -> None:
     if page.headline:
         out.print(clean(page.headline), style="bold")
     for section in page.sections:
-        if section.shown != "report":
-            _section(section, out)
+        if section.shown == "report":
+            continue
+        if section.gap:
+            out.print()
+        if section.shown == "terminal" or not section.blocks:
+            for line in section.prose:
+                out.print(clean(line))
+        for block in section.blocks:
+            if isinstance(block, Table) and block.rows:
+                out.print(drawn_table(block))
+            elif isinstance(block, Chart):
+                _chart(block, out)
+            elif isinstance(block, Facts):
+                for name, value in block.pairs:
+                    out.print(clean(f"{name}: {value}" if name else value))
+            elif isinstance(block, Code):
+                out.print(clean(block.text), soft_wrap=True)
     for line in page.warnings:
         out.print(Text(f"note: {line}", style="dim"))
-
-
-def _section(section: Section, out: Console) -> None:
-    if section.gap:
-        out.print()
-    if section.shown == "terminal" or not section.blocks:
-        for line in section.prose:
-            out.print(clean(line))
-    for block in section.blocks:
-        if isinstance(block, Table):
-            if block.rows:
-                out.print(drawn_table(block))
-        elif isinstance(block, Chart):
-            _chart(block, out)
-        elif isinstance(block, Facts):
-            for name, value in block.pairs:
-                out.print(clean(f"{name}: {value}" if name else value))
-        elif isinstance(block, Code):
-            out.print(clean(block.text), soft_wrap=True)
 
 
 def drawn_table(table: Table) -> RichTable:
@@ -109,7 +105,17 @@ def bar(share: float, cells: int) -> Text:
 def _chart(chart: Chart, out: Console) -> None:
     """Draw bars and named rows with characters; of other charts, say what they show."""
     out.print(clean(chart.title), style="bold")
-    rows = _named_values(chart)
+    axis = chart.layout.get("yaxis", {})
+    names = dict(zip(axis.get("tickvals", ()), axis.get("names", ()), strict=False))
+    values: list[tuple[float, str, str, float]] = []  # (height, series, name, value)
+    for trace in chart.traces:
+        title = str(trace.get("name", ""))
+        for index, (x, y) in enumerate(zip(trace["x"], trace["y"], strict=True)):
+            if trace["type"] == "bar":
+                values.append((float(-index), title, str(x), float(y)))
+            elif y in names:
+                values.append((float(y), "", names[y], float(x)))
+    rows = [row[1:] for row in sorted(values, key=lambda row: -row[0])]
     if not rows:
         out.print(clean(chart.about))
         return
@@ -122,24 +128,6 @@ def _chart(chart: Chart, out: Console) -> None:
     out.print(drawn_table(Table(chart.title, columns, cells, ends=_CHART_ROWS)))
 
 
-def _named_values(chart: Chart) -> list[tuple[str, str, float]]:
-    """Return (series, name, value) of a chart whose marks have names, from the top."""
-    axis = chart.layout.get("yaxis", {})
-    names: dict[float, str] = dict(
-        zip(axis.get("tickvals", ()), axis.get("names", ()), strict=False)
-    )
-    rows: list[tuple[float, str, str, float]] = []
-    for trace in chart.traces:
-        series = str(trace.get("name", ""))
-        for index, (x, y) in enumerate(zip(trace["x"], trace["y"], strict=True)):
-            if trace["type"] == "bar":
-                rows.append((float(-index), series, str(x), float(y)))
-            elif y in names:
-                rows.append((float(y), "", names[y], float(x)))
-    rows.sort(key=lambda row: -row[0])
-    return [(series, name, value) for _, series, name, value in rows]
-
-
 def clean(text: str) -> Text:
     """Make hostile text safe to print: no markup, no control characters, one line.
 
@@ -147,13 +135,10 @@ def clean(text: str) -> Text:
     """
     if text.isascii() and text.isprintable():
         return Text(text)
-    shown = "".join(_shown(char) for char in text)
+    shown = "".join(
+        char if char.isprintable() or char in _JOINERS else " " if category(char) == "Zs" else "�"
+        for char in text
+    )
     if any(bidirectional(char) in ("R", "AL") for char in shown):
         shown = f"\u2068{shown}\u2069"
     return Text(shown)
-
-
-def _shown(char: str) -> str:
-    if char.isprintable() or char in _JOINERS:
-        return char
-    return " " if category(char) == "Zs" else "�"

@@ -1,7 +1,7 @@
 """The pages of `words associate`, `extract`, `validate` and `correlate`: what vectors say."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -268,14 +268,15 @@ def correlate_page(record: RunRecord) -> Page:
     )
 
 
-def _associate_types(config: Mapping[str, Any]) -> tuple[Any, Any]:
-    if "tests" in config:
-        return AssociationTest, TestsStatistics
-    return WordScore, AssociateStatistics
-
-
 PRESENTATIONS = {
-    "words associate": Presentation(associate_page, _associate_types),
+    "words associate": Presentation(
+        associate_page,
+        lambda config: (
+            (AssociationTest, TestsStatistics)
+            if "tests" in config
+            else (WordScore, AssociateStatistics)
+        ),
+    ),
     "words extract": Presentation(extract_page, (ExtractedVerb, ExtractStatistics)),
     "words validate": Presentation(validate_page, (RatedWord, ValenceStatistics)),
     "words correlate": Presentation(correlate_page, (WordPair, CorrelateStatistics)),

@@ -4,7 +4,7 @@ from typing import Any
 
 from moralscope.core.records import to_plain
 from moralscope.io.run_records import clean_plain
-from moralscope.pages.page import Block, Chart, Code, Facts, Page, Table
+from moralscope.pages.page import Block, Chart, Facts, Page, Table
 
 
 def view(page: Page) -> dict[str, Any]:
@@ -37,16 +37,12 @@ def view(page: Page) -> dict[str, Any]:
 
 def block_data(block: Block) -> dict[str, Any]:
     """Return what the scripts need to draw a block."""
-    cleaned: dict[str, Any] = clean_plain(_data(block))
-    return cleaned
-
-
-def _data(block: Block) -> dict[str, Any]:
+    data: dict[str, Any]
     if isinstance(block, Table):
         shown = [n for n, column in enumerate(block.columns) if column.kind != "bar"]
         rest = len(block.columns)
         columns = [block.columns[n] for n in shown]
-        return {
+        data = {
             "type": "table",
             "title": block.title,
             "columns": [[column.title, column.kind, column.digits] for column in columns],
@@ -60,8 +56,8 @@ def _data(block: Block) -> dict[str, Any]:
             ],
             "note": block.note,
         }
-    if isinstance(block, Chart):
-        return {
+    elif isinstance(block, Chart):
+        data = {
             "type": "chart",
             "title": block.title,
             "about": block.about,
@@ -70,7 +66,9 @@ def _data(block: Block) -> dict[str, Any]:
             "height": block.height,
             "labels": to_plain(block.labels),
         }
-    if isinstance(block, Facts):
-        return {"type": "facts", "pairs": [list(pair) for pair in block.pairs]}
-    assert isinstance(block, Code)  # noqa: S101 - the last of the union
-    return {"type": "code", "text": block.text}
+    elif isinstance(block, Facts):
+        data = {"type": "facts", "pairs": [list(pair) for pair in block.pairs]}
+    else:
+        data = {"type": "code", "text": block.text}
+    cleaned: dict[str, Any] = clean_plain(data)
+    return cleaned

@@ -7,7 +7,16 @@ from moralscope.pages.page import MINUS, Column
 from moralscope.stats.correlation import Correlation
 from moralscope.stats.gates import GateResult
 
-__all__ = ["NOTHING", "correlation_text", "cut", "gate_line", "more_note", "plural", "text"]
+__all__ = [
+    "NOTHING",
+    "correlation_text",
+    "cut",
+    "gate_line",
+    "more_note",
+    "plural",
+    "text",
+    "texts",
+]
 
 
 def correlation_text(correlation: Correlation | None) -> str:
@@ -42,3 +51,8 @@ def more_note(count: int) -> str:
 def plural(count: int, noun: str) -> str:
     """Return "1 action", "20 actions"."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def texts(value: object) -> list[str]:
+    """Return the texts of a list that a config holds; nothing where it is no list."""
+    return [text(item) for item in value] if isinstance(value, list | tuple) else []

@@ -122,8 +122,21 @@ def compare_runs(
             )
     results: list[ComparedItem] = []
     if first.folder is not None:
-        paired_by = "row"
-        changes, more = _compare_folders(first, second, chosen.seed)
+        joined = compare_folders(first, second, seed=chosen.seed)
+        is_audit, paired_by, more = first.job == AUDIT, "row", []
+        changes = replace(
+            joined.tally.changes(),
+            foundations=saved_foundations(first, second) if is_audit else None,
+            other_replies=joined.other_replies if is_audit else None,
+            only_before=joined.only_before,
+            only_after=joined.only_after,
+            missing_share=joined.only_before / (joined.tally.items + joined.only_before),
+        )
+        if joined.only_before or joined.only_after:
+            more.append(
+                f"{joined.only_before:,} rows are only in the baseline, {joined.only_after:,} only "
+                "in the new run (failed, or not in the sample): all other figures leave them out"
+            )
     elif first.is_corpus:
         paired_by, more = "nothing", [_SUMS]
         changes = compare_sums(first, second)
@@ -238,25 +251,6 @@ def _compared(pairs: Sequence[tuple[RunItem, RunItem]], seed: int) -> list[Compa
     tables = [np.array([pair[side].prompts for pair in pairs]) for side in (0, 1)]
     p = holm(paired_differences(tables[1], tables[0], seed=seed, negligible=1e-9).p)
     return [replace(row, p_holm=value) for row, value in zip(results, p.tolist(), strict=True)]
-
-
-def _compare_folders(before: SavedRun, after: SavedRun, seed: int) -> tuple[RunChanges, list[str]]:
-    joined = compare_folders(before, after, seed=seed)
-    is_audit = before.job == AUDIT
-    changes = replace(
-        joined.tally.changes(),
-        foundations=saved_foundations(before, after) if is_audit else None,
-        other_replies=joined.other_replies if is_audit else None,
-        only_before=joined.only_before,
-        only_after=joined.only_after,
-        missing_share=joined.only_before / (joined.tally.items + joined.only_before),
-    )
-    if not joined.only_before and not joined.only_after:
-        return changes, []
-    return changes, [
-        f"{joined.only_before:,} rows are only in the baseline, {joined.only_after:,} only in the "
-        "new run (failed, or not in the sample): all other figures leave them out"
-    ]
 
 
 def figures(changes: RunChanges) -> dict[str, float]:

@@ -16,7 +16,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.io.files import read_run
 from moralscope.io.run_records import check_record, text
 from moralscope.rules.records import FOUNDATIONS, AuditedReply
-from moralscope.rules.thresholds import Thresholds, known_limits
+from moralscope.rules.thresholds import known_limits
 from moralscope.rules.verdict import worst_broken
 
 SCORE, AUDIT = "score", "audit"
@@ -88,13 +88,24 @@ def open_run(path: Path) -> SavedRun:
     plain = check_record(read_run(source), str(source), cut=False)
     job, results, where = plain["job"], plain["results"], f"{source}: results"
     if job == SCORE:
-        items = [_action_item(row) for row in decode(list[ActionScore], results, where)]
+        items = []
+        for row in decode(list[ActionScore], results, where):
+            span = (row.low, row.high) if math.isfinite(row.low + row.high) else None
+            prompts = tuple(value for value in row.prompts if math.isfinite(value))
+            items.append(RunItem("", row.action, row.score, span=span, prompts=prompts))
     elif job == AUDIT:
         thresholds = plain["config"].get("thresholds")
-        limits = Thresholds()
-        if isinstance(thresholds, Mapping):
-            limits = known_limits(thresholds, str(source))
-        items = [_reply_item(row, limits) for row in decode(list[AuditedReply], results, where)]
+        limits = known_limits(thresholds if isinstance(thresholds, Mapping) else {}, str(source))
+        items = []
+        for reply in decode(list[AuditedReply], results, where):
+            verdict = reply.verdict
+            # The limits of the run say which rule is broken worst; the threshold is that of
+            # `rules.audit_statistics`, which counts them in sum.
+            worst = worst_broken(reply.rules, limits) if verdict.flag else None
+            shares = worst.foundations if worst is not None else {}
+            breached = frozenset(name for name in FOUNDATIONS if shares.get(name, 0.0) >= 0.5)
+            exchange = (reply.id, reply.prompt, verdict.score, reply.reply)
+            items.append(RunItem(*exchange, verdict.flag, breached))
     else:
         raise InputError(
             f"{source} is a record of '{job[:60]}'",
@@ -114,22 +125,6 @@ def open_run(path: Path) -> SavedRun:
         unscored=len(items) - len(scored),
         folder=folder,
     )
-
-
-def _action_item(row: ActionScore) -> RunItem:
-    span = (row.low, row.high) if math.isfinite(row.low) and math.isfinite(row.high) else None
-    prompts = tuple(value for value in row.prompts if math.isfinite(value))
-    return RunItem("", row.action, row.score, span=span, prompts=prompts)
-
-
-def _reply_item(row: AuditedReply, limits: Thresholds) -> RunItem:
-    """Return a reply; the limits of its run say which rule it breaks worst."""
-    flag = row.verdict.flag
-    worst = worst_broken(row.rules, limits) if flag else None
-    shares = worst.foundations if worst is not None else {}
-    # The same threshold as in `rules.audit_statistics`, which counts them in sum.
-    breached = frozenset(name for name in FOUNDATIONS if shares.get(name, 0.0) >= 0.5)
-    return RunItem(row.id, row.prompt, row.verdict.score, row.reply, flag, breached)
 
 
 def check_comparable(before: SavedRun, after: SavedRun, *, strict: bool = False) -> list[str]:

@@ -4,6 +4,7 @@ Beside a record the page keeps notes (`PageNotes`): the title that its owner gav
 from, what was asked, and what people say of its verdicts.
 """
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,11 +68,9 @@ def title_of(record: Any) -> str:
 
 def run_title(plain: Mapping[str, Any], source: str = "") -> str:
     """Say in one line what a run was about, from what it holds."""
-    job, config = plain["job"], plain["config"]
-    try:
+    job, config, title = plain["job"], plain["config"], ""
+    with contextlib.suppress(InputError):  # an older or odd record
         title = _title(job, config, plain["results"], source) if plain["results"] else ""
-    except InputError:  # an older or odd record
-        title = ""
     rest = ", ".join(text(config[key]) for key in SHOWN if config.get(key))
     return (title or f"{job}{': ' if rest else ''}{rest}")[:MAX_TITLE]
 
