@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import CORPUS, Option, Options, Seed
+from moralscope.core.records import values_of
 from moralscope.models.options import (
     DEFAULT_EXPERTS,
     ENCODERS,
@@ -274,8 +275,7 @@ class AxisOptions(Options):
     def _chosen(self) -> set[str]:
         """The options of axes that are unlike their defaults."""
         encoder, model = self._asked
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values |= {"encoder": encoder, "model": model}
+        values = {**values_of(self), "encoder": encoder, "model": model}
         chosen = {field.name for field in fields(self) if values[field.name] != field.default}
         return chosen & AXIS_OPTIONS
 

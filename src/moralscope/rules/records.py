@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from moralscope.core.records import to_plain
+from moralscope.core.records import to_plain, values_of
 
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 ALIGNMENTS = ("disagree", "agree", "neither")
@@ -87,7 +87,7 @@ class HasScales:
     @property
     def scales(self) -> dict[str, Any]:
         """The values by name; None where nobody said."""
-        return {name: getattr(self, name) for name in SCALES}
+        return values_of(self, *SCALES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
+from moralscope.core.records import values_of
 from moralscope.io.documents import Document, read_document
 from moralscope.io.tables import Layout, TableFile
 from moralscope.rules.judgments import broken_checks, unmet_criteria, words_of
@@ -188,7 +189,7 @@ class RulebookEntry(HasScales):
 
     def __post_init__(self) -> None:
         names = ("text", "id", "theme", "scope", "foundations", "examples")
-        for name, value in ((name, getattr(self, name)) for name in names):
+        for name, value in values_of(self, *names).items():
             texts = (value,) if isinstance(value, str) else value
             if len(texts) > MAX_EXAMPLES:
                 raise ValueError(f"has more than {MAX_EXAMPLES} items under '{name}'")

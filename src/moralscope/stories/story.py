@@ -44,7 +44,7 @@ class MoralStory:
     @property
     def sentences(self) -> dict[str, str | None]:
         """The seven sentences by name, in story order."""
-        return {name: getattr(self, name) for name in SENTENCES}
+        return values_of(self, *SENTENCES)
 
     @property
     def missing(self) -> tuple[str, ...]:

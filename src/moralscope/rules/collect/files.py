@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import to_plain
+from moralscope.core.records import to_plain, values_of
 from moralscope.io.files import check_writable, csv_bytes, write_whole
 from moralscope.io.tables import Layout, TableFile, is_table
 from moralscope.rules.collect.chatbots import MAX_PROMPT, CollectedExchange, CollectPrompt
@@ -101,7 +101,7 @@ def _file_bytes(rows: Sequence[CollectedExchange], form: str) -> Iterator[bytes]
     """Yield the rows as a JSONL, CSV or Parquet file."""
     plain: list[dict[str, Any]] = []
     for row in rows:
-        cells = {name: to_plain(getattr(row, name)) for name in _COLUMNS}
+        cells = to_plain(values_of(row, *_COLUMNS))
         plain.append({**cells, "keywords": "|".join(row.keywords)})
     if form == ".jsonl":
         for cells in plain:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moralscope.core.errors import MoralscopeError
-from moralscope.core.records import to_plain
+from moralscope.core.records import to_plain, values_of
 from moralscope.models.batching import Cancelled, Patience
 from moralscope.pages import view
 from moralscope.runs.kept import NoSuchRun, Runs
@@ -53,7 +53,7 @@ class PageJob:
     def line(self) -> dict[str, Any]:
         """Return where it stands, as the page is told."""
         names = ("id", "kind", "state", "phase", "done", "total", "began", "ended", "problem")
-        state = {name: to_plain(getattr(self, name)) for name in (*names, "run", "title")}
+        state = to_plain(values_of(self, *names, "run", "title"))
         return {**state, "left": self._left(), "source": self.notes.source}
 
     def _left(self) -> float | None:
