@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
+from moralscope.core.records import values_of
+
 ORIENTATIONS = ("moral", "immoral")
 SENTENCES = (
     "norm",
