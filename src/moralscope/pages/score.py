@@ -71,7 +71,7 @@ def score_page(record: RunRecord) -> Page:
     ]
     table = _table(record, shown, dropped)
     asked = "in each wording" if "experts" in config else "under each prompt"
-    opening = [f"Open a row to see the value {asked}."] if shown and shown[0].prompts else []
+    opening = [f"Open an action to see its value {asked}."] if shown and shown[0].prompts else []
     lines = [f"norm: {config['norm']}"] if "norm" in config else []
     lines.append(agreement_in_words(statistics.people_agreement))
     sections = [
