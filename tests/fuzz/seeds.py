@@ -278,10 +278,16 @@ def _run_records() -> list[tuple[str, str | bytes]]:
 def _text_runs() -> list[tuple[str, str | bytes]]:
     candidate = {"text": "Jo waits.", "log_probability": -3.5, "tokens": 4, "score": 0.7}
     row = {"id": "1", "target": "moral", "choice": "Jo waits.", "story": _STORY}
-    row |= {"path": [{"candidates": [candidate]}], "candidates": [candidate]}
+    step = {"step": "a", "do": "propose", "candidates": [candidate]}
+    row |= {"path": [step], "candidates": [candidate]}
     norm = {**row, "target": None}
-    record = {"schema": "moralscope.run/1", "job": "chain", "models": [{"name": "a"}]}
-    config = {"recipe": "mine", "kind": "consequence", "experts": "mpnet", "steps": [{"task": "x"}]}
+    record = {
+        "schema": "moralscope.run/1",
+        "job": "chain",
+        "models": [{"name": "a", "sha256": "b"}],
+    }
+    steps = [{"name": "a", "do": "propose", "task": "x"}]
+    config = {"recipe": "mine", "kind": "consequence", "experts": "mpnet", "steps": steps}
     return [
         (".json", json.dumps({**record, "config": config, "results": [row]})),
         (".json", json.dumps({**record, "config": {"task": "norm|actions"}, "results": [norm]})),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from moralscope.annotation.groups import Annotator
 from moralscope.annotation.judgments import PersonJudgment
 from moralscope.core.errors import InputError
-from moralscope.io.tables import FORMS, Cells, Layout, Table, check_columns
+from moralscope.io.tables import FORMS, Cells, Layout, TableFile, check_columns
 
 if TYPE_CHECKING:
     from moralscope.annotation.records import AnswerRow, TaskForm
@@ -121,7 +121,7 @@ def _good_rows(
     path: Path, required: Sequence[str], columns: Mapping[str, str] | None
 ) -> Iterator[Cells]:
     """Yield the rows of a table, then refuse it where some were bad."""
-    table = Table(path, columns=_called(path, required, columns), layout=Layout(others=True))
+    table = TableFile(path, columns=_called(path, required, columns), layout=Layout(others=True))
     for line, cells in table.good_rows(required):
         missing = [name for name in required if not _is_name(cells.get(name))]
         if missing:
@@ -138,7 +138,7 @@ def _called(
 ) -> Mapping[str, str]:
     """Return our name → the file's: as the user says, else by the names that others use."""
     listed = f"the column{'s' * (len(required) > 1)} {', '.join(required)}"
-    table = Table(path, layout=Layout(remedy=f"give {FORMS} with {listed}"))
+    table = TableFile(path, layout=Layout(remedy=f"give {FORMS} with {listed}"))
     next(table.rows(), None)
     names = dict(columns or {})
     for ours in required:

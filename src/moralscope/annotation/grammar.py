@@ -20,15 +20,7 @@ _CONTEXT = re.compile(
 
 
 def grammar_hint(text: str) -> str | None:
-    """Return a sentence for the person who wrote the text, or None where nothing was seen.
-
-    Examples
-    --------
-    >>> grammar_hint("it are wrong, you should of asked")
-    "Please look at the grammar: 'it are' (it is?); 'should of' (should have?); start with a \
-capital; and 1 more."
-    >>> grammar_hint("An honest man is a unit of his own; people who do it are rare.")
-    """
+    """Return a sentence for the person who wrote the text, or None where nothing was seen."""
     plain = text.strip().replace("’", "'")  # noqa: RUF001
     slips = (f"'{' '.join(seen.split())}' ({meant}?)" for seen, meant in _slips(plain))
     remarks = list(dict.fromkeys([*slips, *_ends(plain)]))
@@ -96,13 +88,6 @@ def rule_hint(text: str) -> str | None:
     """Say what a rule of thumb lacks: it judges an action, for everybody, out of its context.
 
     These are the criteria of Ziems et al. 2022, section 3.1, as far as words show them.
-
-    Examples
-    --------
-    >>> rule_hint("It's wrong to lie."), rule_hint("Neighbours live nearby.") is None
-    (None, False)
-    >>> rule_hint("The chatbot shouldn't lie to me.")
-    "Please write the rule for everybody, without 'the chatbot' and 'me'."
     """
     context = list(dict.fromkeys(match.lower() for match in _CONTEXT.findall(text)))
     if context:

@@ -14,7 +14,15 @@ from moralscope.annotation.forms import load_form
 from moralscope.annotation.records import AnnotationItem, TaskForm
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.io.tables import SUFFIXES, Layout, LineProblem, Row, Table, is_table, name_problems
+from moralscope.io.tables import (
+    SUFFIXES,
+    Layout,
+    LineProblem,
+    Row,
+    TableFile,
+    is_table,
+    name_problems,
+)
 
 MAX_ITEMS = 1_000_000
 MAX_CHARACTERS = 50_000
@@ -69,12 +77,12 @@ def read_items(
 def _rows(path: Path, form: TaskForm, names: Mapping[str, str]) -> Iterable[Row]:
     """Return a table's rows; where three norms are needed, a plain list of norms will do."""
     needed = [names[one.name] for one in form.shows if one.required]
-    first = next((row for _, row in Table(path).rows() if isinstance(row, Mapping)), {})
+    first = next((row for _, row in TableFile(path).rows() if isinstance(row, Mapping)), {})
     if set(_OFFERED) <= set(needed) and "norm" in first and not set(needed) & set(first):
-        return _offered(list(Table(path).rows()))
+        return _offered(list(TableFile(path).rows()))
     yours = ",".join(f"{name}=NAME" for name in needed)
     remedy = f"give {', '.join(needed)}, or say what your columns are called: --columns {yours}"
-    return Table(path, layout=Layout(remedy=remedy)).rows(needed)
+    return TableFile(path, layout=Layout(remedy=remedy)).rows(needed)
 
 
 def _offered(rows: list[Row]) -> Iterable[Row]:

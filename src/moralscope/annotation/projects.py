@@ -111,14 +111,7 @@ def read_project(folder: Path) -> Project:
 
 
 def parse_project(text: str, source: str) -> Project:
-    """Parse `project.yaml`.
-
-    Examples
-    --------
-    >>> parse_project("{name: a, task: filter, polices: {}}", "project.yaml")
-    Traceback (most recent call last):
-    moralscope.core.errors.UnknownName: project.yaml: has an unknown key 'polices'; did you mean...
-    """
+    """Parse `project.yaml`."""
     document = Document(text, source, _REMEDY).yaml_values()
     if not isinstance(document, dict):
         raise InputError(f"{source} needs keys and values", _REMEDY)

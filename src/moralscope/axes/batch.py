@@ -86,13 +86,6 @@ class ScoreBatch(BatchJob):
         The axis, and how its texts are encoded.
     columns
         What the columns that the axis reads are called.
-
-    Examples
-    --------
-    >>> job = ScoreBatch(ScoreOptions(encoder="scripted"), {"action": "reply"})
-    >>> job.load(job.prepare().state)
-    >>> sorted(job({"reply": ["kill time", "kill people"]}))
-    ['high', 'low', 'score', 'unread']
     """
 
     name = "score"

@@ -97,14 +97,7 @@ class AxisBuilder(Protocol):
 def build_axis(
     options: AxisOptions, models: AxisModels | None = None, *, state: Any = None, many: bool = False
 ) -> Axis:
-    """Return the axis that the options name.
-
-    Examples
-    --------
-    >>> axis = build_axis(AxisOptions(axis="direction", encoder="scripted"))
-    >>> [row.action for row in axis.score(["kill people", "kill time"])]
-    ['kill people', 'kill time']
-    """
+    """Return the axis that the options name."""
     options = options.resolved()
     kind = options.kind
     module, _, name = (kind.build if options.model is None else kind.language).partition(":")

@@ -41,17 +41,7 @@ def gate_figures() -> tuple[str, ...]:
 
 
 def reframe(action: str, framing: str) -> str | None:
-    """Return an action under a framing, or None where it has no such rewording.
-
-    Examples
-    --------
-    >>> [reframe("lie to my wife", name) for name in ("negation", "third_person")]
-    ['not lie to my wife', 'be one of those people who lie to their wife']
-    >>> reframe("lie to my wife", "idiom"), reframe("lie to my wife", "passive")
-    ('pull the wool over the eyes of my wife', None)
-    >>> reframe("give money to the poor", "passive")
-    'have money given to the poor'
-    """
+    """Return an action under a framing, or None where it has no such rewording."""
     table, verbs = _tables()[framing], _tables()["verbs"]
     words = action.split()
     if "phrases" in table:

@@ -119,14 +119,6 @@ class Judge:
     wordings
         How many wordings of an action are asked about: 1 is fastest and gives no interval. None:
         all of them, of more than 256 rows one.
-
-    Examples
-    --------
-    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
-    >>> judge = Judge(ScriptedExperts({"action": ("immoral", "moral")}))
-    >>> row, = judge.score(["kill time"])
-    >>> row.score == 2 * row.probability - 1, row.low <= row.score <= row.high
-    (True, True)
     """
 
     name = "judge"

@@ -53,14 +53,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    r"""How questions are put to a language model.
-
-    Examples
-    --------
-    >>> from moralscope.models.language import load_language_model
-    >>> Asking.of(load_language_model("scripted"), "plain").text("Should I lie?")
-    'Question: Should I lie?\nAnswer:'
-    """
+    """How questions are put to a language model."""
 
     model: LanguageModel
     chat: bool
@@ -233,17 +226,7 @@ class LanguageChoice:
 
 
 def first_words(positive: str, negative: str) -> tuple[str, str]:
-    """Return the beginnings that tell two answers apart: the words up to the first that differs.
-
-    Examples
-    --------
-    >>> first_words("Yes, it is.", "No, it is not.")
-    ('Yes', 'No')
-    >>> first_words("Yes, she is.", "Yes, he is.")
-    ('Yes, she', 'Yes, he')
-    >>> first_words("हाँ, यह ठीक है।", "नहीं, यह ठीक नहीं है।")
-    ('हाँ', 'नहीं')
-    """
+    """Return the beginnings that tell two answers apart: the words up to the first that differs."""
     ends = zip(_WORD.finditer(positive), _WORD.finditer(negative), strict=False)
     for one, other in ends:
         if one[0].lower() != other[0].lower():

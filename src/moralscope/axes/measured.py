@@ -32,12 +32,6 @@ class PeopleYes:
 
     `width` is the conformal quantile of leave-one-out errors over actions and populations,
     `coverage` what such intervals held of actions that had no part in them.
-
-    Examples
-    --------
-    >>> share = PeopleYes(intercept=0.0, slope=1.0, width=0.3).share(0.6)
-    >>> round(share.value, 3), round(share.low, 3), round(share.high, 3)
-    (0.8, 0.673, 0.927)
     """
 
     intercept: float
@@ -102,15 +96,7 @@ def agreement_in_words(people: Mapping[str, Any] | None) -> str:
 
 
 def share_in_words(share: float, low: float, high: float) -> str:
-    """Say a share as people would: of ten, how many would say yes.
-
-    Examples
-    --------
-    >>> share_in_words(0.81, 0.62, 0.93)
-    'about 8 in 10 would say yes (6 to 9)'
-    >>> share_in_words(0.52, 0.2, 0.8)
-    'people split: about 5 in 10 would say yes (2 to 8)'
-    """
+    """Say a share as people would: of ten, how many would say yes."""
     if math.isnan(share):
         return ""
     split = "people split: " if _SPLIT[0] < share < _SPLIT[1] else ""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import CORPUS, Option, Options, Seed
+from moralscope.core.records import values_of
 from moralscope.models.options import (
     DEFAULT_EXPERTS,
     ENCODERS,
@@ -179,15 +180,7 @@ Wordings = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisOptions(Options):
-    """Which axis, and how it comes about. The seed moves intervals, never scores.
-
-    Examples
-    --------
-    >>> AxisOptions(axis="choice", fit="labelled")
-    Traceback (most recent call last):
-    moralscope.core.errors.InputError: the choice axis has no option 'fit'; leave it out, or use \
-the direction axis
-    """
+    """Which axis, and how it comes about. The seed moves intervals, never scores."""
 
     axis: DefaultAxis = None
     encoder: BaseName = None
@@ -267,14 +260,7 @@ the direction axis
             )
 
     def resolved(self) -> Self:
-        """Return the options with their axis named, and an encoder under `encoder`.
-
-        Examples
-        --------
-        >>> options = AxisOptions(model="use-lite").resolved()
-        >>> options.axis, options.encoder, options.model
-        ('choice', 'use-lite', None)
-        """
+        """Return the options with their axis named, and an encoder under `encoder`."""
         encoder, model = self._asked
         return replace(self, axis=self.kind_name, encoder=encoder, model=model)
 
@@ -289,8 +275,7 @@ the direction axis
     def _chosen(self) -> set[str]:
         """The options of axes that are unlike their defaults."""
         encoder, model = self._asked
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values |= {"encoder": encoder, "model": model}
+        values = {**values_of(self), "encoder": encoder, "model": model}
         chosen = {field.name for field in fields(self) if values[field.name] != field.default}
         return chosen & AXIS_OPTIONS
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from moralscope.axes.options import LANGUAGES
 from moralscope.core.errors import InputError
 from moralscope.io.actions import MAX_ACTIONS, check_text
-from moralscope.io.tables import Layout, Limits, Table
+from moralscope.io.tables import Layout, Limits, TableFile
 
 SIDES = ("good", "bad", "neutral")
 _LABEL = "label"
@@ -48,7 +48,7 @@ class ParallelActions:
 def load_parallel() -> ParallelActions:
     """Return our own actions."""
     text = (resources.files(__package__) / "data" / "parallel_actions.csv").read_text("utf-8")
-    table = Table(text, name="our parallel actions", kind=".csv")
+    table = TableFile(text, name="our parallel actions", kind=".csv")
     return _parallel(table, unreviewed=True)
 
 
@@ -59,10 +59,10 @@ def read_parallel(path: Path) -> ParallelActions:
     be compared.
     """
     layout, limits = Layout(lower=True, remedy=_REMEDY), Limits(rows=MAX_ACTIONS)
-    return _parallel(Table(path.expanduser(), layout=layout, limits=limits))
+    return _parallel(TableFile(path.expanduser(), layout=layout, limits=limits))
 
 
-def _parallel(table: Table, *, unreviewed: bool = False) -> ParallelActions:
+def _parallel(table: TableFile, *, unreviewed: bool = False) -> ParallelActions:
     texts: dict[str, list[str]] = {}
     labels: list[str] = []
     for line, cells in table.strict_rows(remedy=_REMEDY):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 
 ONE_POPULATION = "people"
 POOLED = "pooled"
@@ -31,7 +31,7 @@ class Ratings:
 
 def read_ratings(path: Path) -> Ratings:
     """Read and check a file of ratings; what is wrong is named with its line."""
-    return _checked(Table(path, kind=".csv", layout=_LAYOUT))
+    return _checked(TableFile(path, kind=".csv", layout=_LAYOUT))
 
 
 def parse_ratings(text: str, source: str) -> Ratings:
@@ -42,10 +42,10 @@ def parse_ratings(text: str, source: str) -> Ratings:
     >>> parse_ratings("action,yes,no\nlie,1,9\n", "ratings.csv").counts["lie"]
     {'people': (1, 9)}
     """
-    return _checked(Table(text, name=source, kind=".csv", layout=_LAYOUT))
+    return _checked(TableFile(text, name=source, kind=".csv", layout=_LAYOUT))
 
 
-def _checked(table: Table) -> Ratings:
+def _checked(table: TableFile) -> Ratings:
     counts: dict[str, Counts] = {}
     lines: dict[str, int] = {}
     repeated = []
@@ -88,7 +88,7 @@ def _checked(table: Table) -> Ratings:
     return Ratings(table.name, tuple(columns), counts, notes)
 
 
-def _columns(table: Table) -> dict[str, tuple[str, str]]:
+def _columns(table: TableFile) -> dict[str, tuple[str, str]]:
     """Return the yes and no columns of each population."""
     columns: dict[str, tuple[str, str]] = {}
     for name in table.header:

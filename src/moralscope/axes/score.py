@@ -22,7 +22,7 @@ from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report, Row
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord, SampleInterval
 from moralscope.io.actions import MAX_ACTIONS, ActionList, check_actions, check_text
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 from moralscope.stats.summary import summarise
 
 if TYPE_CHECKING:
@@ -118,7 +118,9 @@ def score(
     ignored: Sequence[str] = ()
     rows: Sequence[Row]
     if isinstance(actions, ActionRows):
-        rows, paraphrases, ignored = actions.rows, None, actions.ignored
+        rows, paraphrases = actions.rows, None
+        names_left = ", ".join(name[:60] for name in actions.ignored[:20])
+        ignored = [f"columns that were not read: {names_left}"] if names_left else []
     else:
         listed = actions if isinstance(actions, ActionList) else check_actions(actions)
         rows = [{"action": action} for action in listed.actions]
@@ -161,11 +163,7 @@ def score(
             NOT_ADVICE,
             *card.warnings,
             *card.doubts,
-            *(
-                [f"columns that were not read: {', '.join(name[:60] for name in ignored[:20])}"]
-                if ignored
-                else ()
-            ),
+            *ignored,
             *unread_warning(
                 rows=sum(result.unread > 0 for result in run.results),
                 tokens=sum(result.unread for result in run.results),
@@ -243,7 +241,7 @@ def read_rows(
     `called` says what the table calls them, where that is not what we do.
     """
     names = {name: name for name in columns} | dict(called or {})
-    table = Table(path, layout=replace(_LAYOUT, others=True), columns=names)
+    table = TableFile(path, layout=replace(_LAYOUT, others=True), columns=names)
     theirs = {name.lower() for name in names.values()}
     ignored: dict[str, None] = {}
     rows: list[Mapping[str, str]] = []

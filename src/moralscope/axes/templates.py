@@ -19,7 +19,7 @@ from moralscope.axes.options import ENGLISH, LANGUAGES, TEMPLATES
 from moralscope.core.errors import InputError
 from moralscope.core.registry import look_up
 from moralscope.io.documents import Document, Node, read_document
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 
 BLANK = "{}"
 MORAL, GENDER = TEMPLATES
@@ -109,15 +109,7 @@ class Template:
         return [f"the questions in {name} are ours: no native speaker has reviewed them"]
 
     def questions(self, action: str) -> list[str]:
-        """Return the questions about one action, a prompt each, in order.
-
-        Examples
-        --------
-        >>> load_template("moral").questions("kill time")[1]
-        'Should I kill time?'
-        >>> load_template("gender").questions("engineer")[0]
-        'Is your cousin an engineer?'
-        """
+        """Return the questions about one action, a prompt each, in order."""
         questions = [prompt.question for prompt in self.prompts]
         if self.with_article and takes_an(action):
             questions = [re.sub(r"\b([Aa]) \{\}", r"\1n {}", text) for text in questions]
@@ -138,15 +130,7 @@ def takes_an(noun: str) -> bool:
 
 
 def load_template(name: str, language: str = ENGLISH) -> Template:
-    """Return a built-in template by name, or read the user's file.
-
-    Examples
-    --------
-    >>> len(load_template("moral").prompts), len(load_template("gender").prompts)
-    (10, 4)
-    >>> load_template("moral", "fr").questions("aider les gens")[0]
-    "Est-il acceptable d'aider les gens ?"
-    """
+    """Return a built-in template by name, or read the user's file."""
     path = Path(name)
     if path.suffix.lower() in {".yaml", ".yml", ".csv"} or path.is_file():
         remedy = f"give YAML or CSV, or one of {', '.join(TEMPLATES)}"
@@ -172,7 +156,9 @@ def parse_template(text: str, source: str) -> Template:
     document = Document(text, f"template {source}", _REMEDY)
     stem = Path(source).stem
     if source.lower().endswith(".csv"):
-        table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
+        table = TableFile(
+            document.content, name=document.name, kind=".csv", layout=Layout(lower=True)
+        )
         rows = (
             (line, {_ALIASES.get(key, key): value.strip() for key, value in row.items()})
             for line, row in table.strict_rows(remedy=_REMEDY)

@@ -14,13 +14,6 @@ def wordings(action: str, count: int | None = None, *, grounded: bool = False) -
     """Return the action in several wordings of the same meaning; the first is scored.
 
     `grounded` says that more than the action is read.
-
-    Examples
-    --------
-    >>> wordings("kill time")
-    ['I want to kill time.', 'I kill time.', 'They kill time.', 'Someone decides to kill time.']
-    >>> wordings("kill time", 1, grounded=True), wordings("Sam waits.", 2)
-    (['I kill time.'], ['Sam waits.', 'One day, Sam waits.'])
     """
     phrase = GROUNDED_WORDINGS if grounded else PHRASE_WORDINGS
     forms = SENTENCE_WORDINGS if is_sentence(action) else phrase

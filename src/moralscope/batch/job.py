@@ -106,8 +106,8 @@ class BatchJob(Protocol):
         """Compute a batch of rows."""
         ...
 
-    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> Mapping[str, Any]:
-        """Return the figures of all parts: a `Statistics` of the job, or a mapping."""
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> Statistics:
+        """Return the figures of all parts, with the outcome (`corpus`) and what `failed`."""
         ...
 
     def notes(self, statistics: Mapping[str, Any]) -> list[str]:
@@ -177,7 +177,7 @@ class OpenJob:
         )
         return plain
 
-    def record(self, statistics: Mapping[str, Any], warnings: Sequence[str]) -> RunRecord:
+    def record(self, statistics: Statistics, warnings: Sequence[str]) -> RunRecord:
         """Return a record of this job."""
         prepared, options = self.prepared, self.options
         corpus = {
@@ -252,9 +252,6 @@ def run_job(opened: OpenJob, report: Callable[[RunProgress], None] | None = None
     parts = Parts(out, {n: f"input_{name}" if name in taken else name for n, name in names.items()})
     failed = parts.failed()
     statistics = job.sum_up(parts, prepared, outcome)
-    if not isinstance(statistics, Statistics):
-        whole = {"corpus": outcome, "failed": failed}
-        statistics = {**statistics, **prepared.statistics, **whole}
     warnings = [*prepared.warnings, *job.notes(statistics)]
     if failed.rows:
         total = failed.rows + outcome.rows

@@ -21,6 +21,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from moralscope.cli.options import RecordOutput
     from moralscope.core.records import RunRecord
+    from moralscope.pages.page import Page
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
@@ -33,8 +34,12 @@ def emit(
     path: Path | None,
     report: Path | None = None,
     figure: Path | None = None,
+    page: "Page | None" = None,
 ) -> None:
-    """Print a run record (as JSON or as its page); save and draw it where asked to."""
+    """Print a run record (as JSON or as its page); save and draw it where asked to.
+
+    The terminal draws `page` instead, where there is one.
+    """
     from moralscope.io.files import record_lines, write_record
     from moralscope.pages import page_of, write_figure, write_report
     from moralscope.pages.terminal import render
@@ -45,7 +50,7 @@ def emit(
         sys.stdout.writelines(record_lines(record))
         sys.stdout.flush()
     else:
-        render(page_of(record), out)
+        render(page or page_of(record), out)
     if report is not None:
         write_report(record, report)
     if figure is not None:
@@ -55,7 +60,7 @@ def emit(
             note(f"{what}: {file}")
 
 
-def emit_to(output: "RecordOutput", record: "RunRecord") -> None:
+def emit_to(output: "RecordOutput", record: "RunRecord", page: "Page | None" = None) -> None:
     """Print, save and draw a run record as the output options say."""
     from moralscope.cli.options import OutputOptions, ReportOutput
 
@@ -65,6 +70,7 @@ def emit_to(output: "RecordOutput", record: "RunRecord") -> None:
         path=output.out,
         report=output.report if isinstance(output, ReportOutput) else None,
         figure=output.figure if isinstance(output, OutputOptions) else None,
+        page=page,
     )
 
 

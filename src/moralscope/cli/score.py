@@ -70,8 +70,7 @@ def score(
         from moralscope.batch.job import job_columns
 
         job = ScoreBatch(options, job_columns(columns, options.kind.columns))
-        place = BatchPlace.given(inputs, out, batch)
-        run_over_corpus(job, place, batch, json=json, report=report)
+        run_over_corpus(job, BatchPlace.given(inputs, out, batch), batch, json=json, report=report)
         return
     _refuse({"--calibrate": options.calibrate}, "belongs to a corpus run: add --out DIR")
     record_file = record_place(out)
@@ -84,14 +83,13 @@ def score(
     with counting("scoring") as step:
         record = score(listed, options, built=built, report=step)
     emit(record, json=json, path=record_file, report=report, figure=figure)
-    gate = record.statistics.get("gate")
-    if gate is not None:
-        gate.require()
+    if record.statistics.gate is not None:
+        record.statistics.gate.require()
 
 
-def _refuse(given: "Mapping[str, Any]", why: str) -> None:
+def _refuse(options: "Mapping[str, Any]", why: str) -> None:
     """Refuse what this kind of run has no place for."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value:
             raise InputError(f"{name} {why}", "see 'moralscope score --help'")
 

@@ -7,7 +7,7 @@ import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
-from moralscope.cli.output import counting, emit_to, fetching, out, starting
+from moralscope.cli.output import counting, emit_to, fetching, starting
 from moralscope.stories.options import (
     ChainInput,
     ChainOptions,
@@ -61,7 +61,6 @@ def chain(source: ChainInput, options: ChainOptions, output: ReportOutput) -> No
     from moralscope.io.files import read_run
     from moralscope.pages import read_record
     from moralscope.pages.chain import path_page
-    from moralscope.pages.terminal import render
     from moralscope.stories.chains import run as job
     from moralscope.stories.chains.explain import explain
     from moralscope.stories.chains.recipes import load_recipe
@@ -87,8 +86,7 @@ def chain(source: ChainInput, options: ChainOptions, output: ReportOutput) -> No
         with counting("stories") as step:
             record = job.chain(recipe, stories, models, options, report=step)
     record = set_beside(record, others)
-    tree = show and path_page(record, show)
-    emit_to(output, record, (lambda run: render(tree, out)) if tree else None)
+    emit_to(output, record, path_page(record, show) if show else None)
     job.finish(record)
 
 

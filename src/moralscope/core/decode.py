@@ -43,15 +43,6 @@ def decode(
     exact
         Refuse keys that the class does not have: for what people write by hand. Records of other
         versions may have more keys than this one knows.
-
-    Examples
-    --------
-    >>> from moralscope.core.records import Interval
-    >>> decode(Interval, {"value": 0.8, "low": 0.7, "high": None, "more": 1})
-    Interval(value=0.8, low=0.7, high=nan)
-    >>> decode(Interval, {"value": "much", "low": 0.7, "high": 0.9}, "run.json")
-    Traceback (most recent call last):
-    moralscope.core.errors.InputError: run.json: value is 'much', not a number; the file was ...
     """
     from cattrs import BaseValidationError, StructureHandlerNotFoundError
 
@@ -60,9 +51,9 @@ def decode(
     except StructureHandlerNotFoundError:
         raise  # a bug of ours: a field whose type cannot be read
     except (BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:
-        place, problem, better = _first(error)
-        where = ": ".join(part for part in (source, place) if part)
-        joined = f"{where} {problem}" if place else f"{where}: {problem}" if where else problem
+        path, problem, better = _first(error)
+        where = ": ".join(part for part in (source, path) if part)
+        joined = f"{where} {problem}" if path else f"{where}: {problem}" if where else problem
         kind = UnknownName if better else InputError
         raise kind(joined.strip(), better or remedy) from None
 
@@ -104,7 +95,14 @@ def _converter(exact: bool) -> "Converter":
         }
         read = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=exact, **renamed)
         # What older versions wrote is brought up to date by the class itself, and nowhere else.
-        return _upgrading(kind, read) if hasattr(kind, "upgraded") else read
+        upgraded = kind.upgraded if hasattr(kind, "upgraded") else dict
+
+        def structure(plain: Any, _: Any) -> Any:
+            if not isinstance(plain, Mapping):
+                raise TypeError(f"is {_short(plain)}, not a mapping")
+            return read(upgraded(plain), kind)
+
+        return structure
 
     # A Statistics is a mapping too: without this, cattrs would read it as one.
     converter.register_structure_hook_factory(
@@ -129,13 +127,6 @@ def _no_text(factory: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def _upgrading(kind: Any, read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def structure(plain: Any, _: Any) -> Any:
-        return read(kind.upgraded(plain) if isinstance(plain, Mapping) else plain, kind)
-
-    return structure
-
-
 def _primitive(value: Any, kind: Any) -> Any:
     """Return a value of exactly this kind: nothing is made of a text that looks like a number."""
     if kind is float:
@@ -149,7 +140,7 @@ def _primitive(value: Any, kind: Any) -> Any:
 
 
 def _first(error: BaseException) -> tuple[str, str, str]:
-    """Return place, problem and, for an unknown key, the remedy of the first of many errors."""
+    """Return path, problem and, for an unknown key, the remedy of the first of many errors."""
     from cattrs import (
         BaseValidationError,
         ForbiddenExtraKeysError,
@@ -161,14 +152,14 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         inner = min(error.exceptions, key=lambda one: not isinstance(one, ForbiddenExtraKeysError))
         if isinstance(inner, StructureHandlerNotFoundError):
             raise inner
-        place, problem, better = _first(inner)
+        path, problem, better = _first(inner)
         notes = [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "name")]
         notes += [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "index")]
         step = ""
         if notes and not isinstance(inner, KeyError):
             note = notes[0]
             step = note.name if hasattr(note, "name") else f"{_nth(note.index)}"
-        return ", ".join(part for part in (step, place) if part), problem, better
+        return ", ".join(part for part in (step, path) if part), problem, better
     if isinstance(error, ForbiddenExtraKeysError):
         name = min(map(str, error.extra_fields))
         known = [field.metadata.get("key", field.name) for field in dataclasses.fields(error.cl)]

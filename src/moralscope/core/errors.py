@@ -25,15 +25,7 @@ def without_passwords(text: str) -> str:
 
 
 class MoralscopeError(Exception):
-    """Something failed. `exit_code` is what the command line exits with.
-
-    Examples
-    --------
-    >>> str(MoralscopeError("the disk is full", "free 90 MB and pull again"))
-    'the disk is full; free 90 MB and pull again'
-    >>> str(MoralscopeError("there is no column 'a" + chr(10) + chr(27) + "[2J'", "name one"))
-    "there is no column 'a �[2J'; name one"
-    """
+    """Something failed. `exit_code` is what the command line exits with."""
 
     exit_code = 1
 

@@ -15,7 +15,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     ),
     "annotate": ("spellchecker", "sqlalchemy"),
     "batch": ("fsspec", "pyarrow"),
-    "train": ("gguf", "rouge_score", "sacrebleu"),
+    "train": ("rouge_score", "sacrebleu"),
     "figures": ("matplotlib",),
     "postgres": ("pg8000",),
     "ray": ("ray",),

@@ -74,17 +74,7 @@ class OptionField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The base of all options: refuses what a field does not take.
-
-    Examples
-    --------
-    >>> @dataclass(frozen=True, slots=True, kw_only=True)
-    ... class ShoutOptions(Options):
-    ...     times: Annotated[int, Option("How often.", least=1, most=3)] = 1
-    >>> ShoutOptions(times=9)
-    Traceback (most recent call last):
-    moralscope.core.errors.InputError: times is 9; give 1 to 3
-    """
+    """The base of all options: refuses what a field does not take."""
 
     def __post_init__(self) -> None:
         for field in option_fields(type(self)):

@@ -156,12 +156,6 @@ class Continuation:
     `log_probabilities` holds one number a token. An endpoint that tells no more than its first
     token gives that alone; where replies were drawn, it is the logarithm of the share of `samples`
     replies that began with the text (`hits`), never minus infinity.
-
-    Examples
-    --------
-    >>> found = Continuation(" Yes.", (-0.5, -0.1))
-    >>> found.total, found.mean, found.first
-    (-0.6, -0.3, -0.5)
     """
 
     text: str
@@ -240,6 +234,18 @@ class RunRecord:
         return html_of(title, list(map(to_plain, self.results)), self.warnings)
 
 
+def values_of(record: Any, *names: str) -> dict[str, Any]:
+    """Return fields of a record by name, all of them where none is named.
+
+    Examples
+    --------
+    >>> values_of(RankedAnswer("bread", 0.5), "answer")
+    {'answer': 'bread'}
+    """
+    wanted = names or [item.name for item in dataclasses.fields(record)]
+    return {name: getattr(record, name) for name in wanted}
+
+
 def to_plain(value: Any) -> Any:
     """Turn records into what JSON can hold; a number that is not finite becomes null.
 
@@ -255,7 +261,7 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, Statistics):
         return {name: to_plain(value[name]) for name in value}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {name: to_plain(item) for name, item in values_of(value).items()}
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, Sequence):

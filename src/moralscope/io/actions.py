@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Cells, Layout, Table, is_table
+from moralscope.io.tables import Cells, Layout, TableFile, is_table
 
 MAX_ACTIONS = 200_000
 MAX_CHARACTERS = 100_000
@@ -54,7 +54,7 @@ def read_actions(
         names = {_COLUMN: _COLUMN, "paraphrases": "paraphrases", **columns}
     elif columns:
         raise InputError("plain lines have no columns", "leave --columns out, or give a table")
-    table = Table(source, layout=_LAYOUT, columns=names)
+    table = TableFile(source, layout=_LAYOUT, columns=names)
 
     def row(line: int, cells: Cells) -> Row:
         action = cells.get(_COLUMN)

@@ -12,7 +12,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import ModelRef, RunRecord, to_plain
+from moralscope.core.records import ModelRef, RunRecord, to_plain, values_of
 
 _MAX_BYTES = 400_000_000  # of a run record
 # A spreadsheet runs a cell that begins so as a formula; the full-width forms too.
@@ -75,14 +75,15 @@ def model_refs(encoders: Sequence[Encoder]) -> list[ModelRef]:
 def record_lines(record: RunRecord) -> Iterator[str]:
     """Yield the record as JSON text, one result a line, without a copy of all results."""
     yield "{" + f'"schema": {json.dumps(record.schema)}'
-    for name in ("job", "version", "created", "seed", "config", "models"):
-        yield f',\n "{name}": {_json(getattr(record, name))}'
+    head = ("job", "version", "created", "seed", "config", "models")
+    for name, value in values_of(record, *head).items():
+        yield f',\n "{name}": {_json(value)}'
     yield ',\n "results": ['
     for number, result in enumerate(record.results):
         yield (",\n  " if number else "\n  ") + _json(result)
     yield "\n ]"
-    for name in ("statistics", "warnings"):
-        yield f',\n "{name}": {_json(getattr(record, name))}'
+    for name, value in values_of(record, "statistics", "warnings").items():
+        yield f',\n "{name}": {_json(value)}'
     yield "}\n"
 
 

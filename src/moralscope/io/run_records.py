@@ -30,12 +30,6 @@ def check_record(value: Any, name: str = "the run record", *, cut: bool = True) 
     """Refuse what is no run record of a schema we know; return it cleaned.
 
     `cut` shortens long texts, which is for what is drawn: what is compared stays whole.
-
-    Examples
-    --------
-    >>> record = {"schema": "moralscope.run/1", "job": "x", "results": [], "config": {}}
-    >>> check_record(record)["job"]
-    'x'
     """
     schema = value.get("schema") if isinstance(value, Mapping) else None
     family, _, latest = RUN_SCHEMA.partition("/")

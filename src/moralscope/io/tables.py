@@ -101,7 +101,7 @@ def is_table(name: str | Path) -> bool:
     return str(name).lower().endswith(SUFFIXES)
 
 
-class Table:
+class TableFile:
     r"""A table of a user's, read row by row.
 
     Parameters
@@ -339,7 +339,7 @@ class Table:
 
 def read_header(path: Path) -> tuple[str, ...]:
     """Return the columns of a CSV file."""
-    table = Table(path, kind=".csv", layout=Layout(remedy="name a CSV file with a header"))
+    table = TableFile(path, kind=".csv", layout=Layout(remedy="name a CSV file with a header"))
     next(table.rows(), None)
     return table.header
 

@@ -74,13 +74,6 @@ def match(
     without `idf` every token counts the same (Zhang et al. 2020, "BERTScore: Evaluating Text
     Generation with BERT"). Marks of beginning and end weigh nothing but may be matched, as in
     bert-score.
-
-    Examples
-    --------
-    >>> words = TokenRows((5, 6), np.eye(2, dtype=np.float32), (True, True))
-    >>> score = match(words, TokenRows((5,), np.eye(2, dtype=np.float32)[:1], (True,)))
-    >>> score.precision, score.recall, round(score.f1, 3)
-    (50.0, 100.0, 66.667)
     """
     weights, wanted = _weights(text, idf), _weights(reference, idf)
     if not weights.sum() or not wanted.sum():

@@ -66,15 +66,7 @@ def token_windows(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> lis
 
 
 def cut_pair(pair: Pair, first: Tokens, second: Tokens, room: int) -> Windows:
-    """Cut a pair that does not fit into `room` tokens.
-
-    Examples
-    --------
-    >>> words = [Tokens([(2 * n, 2 * n + 1) for n in range(m)], range(m)) for m in (0, 26)]
-    >>> letters = " ".join("abcdefghijklmnopqrstuvwxyz")
-    >>> [second for _, second in cut_pair(("", letters), *words, room=20).pairs]
-    ['a b c d e f g h i j k l m n o p', 'm n o p q r s t u v w x y z']
-    """
+    """Cut a pair that does not fit into `room` tokens."""
     count = len(second.spans)
     share = min(len(first.spans), max(room // _FIRST, room - count))
     grounding, dropped = pair[0], 0
@@ -184,13 +176,6 @@ def worst_of_windows(
     The mean of the windows' rows, weighted by e^(20 badness), where badness is a probability. So
     one bad window in a hundred harmless ones is as bad as alone, and still no window is without
     effect: whoever changes any of them changes the result.
-
-    Examples
-    --------
-    >>> pair = ("", "a")
-    >>> rows = np.array([[0.1, 0.9], [0.9, 0.1], [0.2, 0.8]])
-    >>> worst_of_windows(rows, rows[:, 0], [Windows((pair,) * 3)]).round(3).tolist()
-    [[0.9, 0.1]]
     """
     worst = np.empty((len(cut), rows.shape[1]), dtype=np.float64)
     start = 0

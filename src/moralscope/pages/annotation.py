@@ -147,8 +147,8 @@ def statement_page(record: RunRecord) -> Page:
         charts.append(bars(question_label(name), series, labels, "%"))
     cells = []
     for row in statistics.groups:
-        figures = (row.people, row.share.value, row.annotations, row.annotation_share)
-        cells.append([question_label(row.question), row.label or row.group, *figures])
+        counts = (row.people, row.share.value, row.annotations, row.annotation_share)
+        cells.append([question_label(row.question), row.label or row.group, *counts])
     titles = "question | group | people: whole | share: share 1 | annotations: whole"
     groups = Table("Groups", head(titles, "share: share 1"), cells)
     prose = [

@@ -27,8 +27,8 @@ _MAX_ROWS = 20_000
 _ENDS = 10  # rows from both ends that the terminal shows
 _CONTEXT = ("norm", "situation", "intention")
 _METRICS = ("bleu", "rougeL", "diversity", "perplexity", "length")
-_TITLES = {"bleu": "BLEU", "rougeL": "ROUGE-L"}
-_PRINTED = {"bleu": "bleu", "rougeL": "rouge_l", "diversity": "diversity"}  # in the paper's rows
+_PRINTED = ("bleu", "rougeL", "diversity")  # what the paper has too
+_TITLES = (("bleu", "BLEU"), ("rougeL", "ROUGE-L"))
 Choices = Mapping[tuple[str, str | None], str | None]  # of another run, by story and target
 
 
@@ -92,9 +92,8 @@ def _examples(
             stories.setdefault(row.id, []).append(row)
     for story, results in stories.items():
         context = [name for name in _CONTEXT if name != kind]
-        blocks: list[Block] = [
-            Facts([(_title(name), results[0].story.get(name, NOTHING)) for name in context])
-        ]
+        sentences = dict.fromkeys(context, NOTHING) | dict(results[0].story)
+        blocks: list[Block] = [Facts([(_title(name), sentences[name]) for name in context])]
         for row in results:
             target = f"{row.target} " if row.target else ""
             name, key = _title(f"{target}{kind}"), (row.id, row.target)
@@ -234,15 +233,21 @@ def _scores(run: TextScores) -> Table:
     for name in _metric_names(run):
         how = Column("", "number", 3 if name == "diversity" else 2)
         total = run.metrics[name]["total"]
-        column = _PRINTED.get(name)
-        printed = [(row.model, getattr(row, column)) for row in run.paper] if column else []
+        printed = []
+        for row in run.paper if name in _PRINTED else ():
+            values = dict(zip(_PRINTED, (row.bleu, row.rouge_l, row.diversity), strict=True))
+            if values[name]:
+                printed.append(f"{values[name]:g} {row.model}".strip())
+        title = name.replace("_share", ", share").replace("_", " ")
+        for metric, written in _TITLES:
+            title = title.replace(metric, written)
         rows.append(
             [
-                _TITLES.get(name, name.replace("_share", ", share").replace("_", " ")),
+                title,
                 how.write(total.value),
                 f"{how.write(total.low)} … {how.write(total.high)}",
                 *(how.write(run.metrics[name][side].value) for side in sides),
-                ", ".join(f"{value:g} {model}".strip() for model, value in printed if value),
+                ", ".join(printed),
             ]
         )
     titles = ("value", "95 % interval", *sides, "paper")

@@ -211,8 +211,8 @@ def scatter(
 ) -> Chart:
     """Draw points by group, with a line of least squares through all and, dotted, each group."""
     traces: list[dict[str, Any]] = []
-    for place, group in enumerate(groups):
-        colour, symbol = GROUPS[place % len(GROUPS)]
+    for index, group in enumerate(groups):
+        colour, symbol = GROUPS[index % len(GROUPS)]
         if fits and len(groups) > 1:
             traces += _fit(group.points, colour, "dot", None)
         hover = list(group.hover)
@@ -267,12 +267,12 @@ def bars(
             "x": list(names),
             "y": [0.0 if math.isnan(value) else rounded(value) for value in values],
             "marker": {
-                "color": GROUPS[place % len(GROUPS)][0],
-                "pattern": {"shape": patterns[place % len(patterns)]},
+                "color": GROUPS[index % len(GROUPS)][0],
+                "pattern": {"shape": patterns[index % len(patterns)]},
             },
             "hovertext": [f"{name}: {value:.1f} {unit}" for value in values],
         }
-        for place, (name, values) in enumerate(series.items())
+        for index, (name, values) in enumerate(series.items())
     ]
     layout = {"xaxis": {"title": "", "type": "category"}, "yaxis": {"title": unit}}
     parts = (f"{name}: {', '.join(f'{v:.1f}' for v in vs)}" for name, vs in series.items())

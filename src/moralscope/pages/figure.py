@@ -102,7 +102,7 @@ def _draw(figure: Any, axes: Any, chart: Chart, page: Page) -> None:
         if "range" in axis:
             limit(*axis["range"])
         if "names" in axis:
-            put(list(axis["tickvals"]), [_short(str(each)) for each in axis["names"]], fontsize=8)
+            put(list(axis["tickvals"]), [_short(str(name)) for name in axis["names"]], fontsize=8)
     if layout["xaxis"].get("zero"):
         axes.axvline(0, color=colours["muted"], linewidth=0.8, zorder=0)
     if layout["yaxis"].get("zero"):

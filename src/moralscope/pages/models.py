@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from moralscope.core.records import values_of
 from moralscope.models.store.commands import ModelStatus
 from moralscope.models.store.data_cards import DataStatus
 from moralscope.pages.page import Column, Facts, Page, Section, Table, head
@@ -28,5 +29,5 @@ def data_page(sets: Sequence[DataStatus]) -> Page:
 def data_card_page(row: DataStatus) -> Page:
     """Lay out where one data set comes from, under which terms, and where its files go."""
     names = ("about", "source", "licence", "citation", "folder", "state", "notes")
-    facts = Facts([(name, getattr(row, name)) for name in names])
+    facts = Facts(list(values_of(row, *names).items()))
     return Page(row.name, sections=[Section(row.name, [], [facts], shown="all")])

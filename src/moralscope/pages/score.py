@@ -56,7 +56,7 @@ def score_page(record: RunRecord) -> Page:
     ]
     table = _table(record, shown, dropped)
     asked = "in each wording" if "experts" in config else "under each prompt"
-    opening = [f"Open a row to see the value {asked}."] if shown and shown[0].prompts else []
+    opening = [f"Open an action to see its value {asked}."] if shown and shown[0].prompts else []
     ends = ends_of(config)
     known = bool(rows) and rows[0].low is not None and not math.isnan(rows[0].low)
     how = f"The bar through each mark is its {_interval(record)}." if known else ""

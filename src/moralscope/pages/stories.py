@@ -66,7 +66,8 @@ def _topics(statistics: StoriesStatistics) -> list[Section]:
         return []
     rows = []
     for topic in statistics.topics:
-        near = " ".join(statistics.paper_topics.get(topic.nearest, ()))
+        known = topic.nearest in statistics.paper_topics
+        near = " ".join(statistics.paper_topics[topic.nearest]) if known else ""
         words, nearest = " ".join(topic.words), f"{topic.nearest}: {near}"
         rows.append([words, topic.share, nearest, topic.shared])
     titles = "topic: wide 36 | stories: share 0 | nearest of Table 13: wide 36"
@@ -87,14 +88,15 @@ def split_page(record: RunRecord) -> Page:
         "official: number 2 | in both: whole",
     )
     crossings = [f"{part} in {into}" for part, into in CROSSINGS]
-    twins: dict[tuple[str, str], dict[str, str]] = {}
+    twins: dict[tuple[str, str], dict[str, str | None]] = {}
     for leak in statistics.leaks:
-        row = twins.setdefault((leak.split.replace("_", " "), leak.field), {})
+        key = (leak.split.replace("_", " "), leak.field)
+        row = twins.setdefault(key, dict.fromkeys(crossings))
         row[f"{leak.part} in {leak.into}"] = f"{leak.near:,} ({leak.exact:,})"
     leaks = Table(
         "Held-out stories with a twin in another part: near (exact)",
         [Column("split"), Column("of"), *(Column(name, right=True) for name in crossings)],
-        [[*key, *(row.get(name) for name in crossings)] for key, row in twins.items()],
+        [[*key, *(row[name] for name in crossings)] for key, row in twins.items()],
         titled=True,
     )
     means_of = (

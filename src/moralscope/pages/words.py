@@ -7,7 +7,16 @@ from moralscope.pages.page import MINUS, Column
 from moralscope.stats.correlation import Correlation
 from moralscope.stats.gates import GateResult
 
-__all__ = ["correlation_text", "cut", "gate_line", "more_note", "plural", "text", "texts"]
+__all__ = [
+    "NOTHING",
+    "correlation_text",
+    "cut",
+    "gate_line",
+    "more_note",
+    "plural",
+    "text",
+    "texts",
+]
 
 
 def correlation_text(correlation: Correlation | None) -> str:

@@ -85,14 +85,6 @@ def with_outcomes(
         Why a figure is not there.
     signed
         The figures lie around zero, so that a sign that came out again says something.
-
-    Examples
-    --------
-    >>> rows = [PaperRow("r", "all", 0.6, 0.5, 0.7, 0.8), PaperRow("r", "dos", None, None, None, 1)]
-    >>> table = PaperTable("Figure 2", rows)
-    >>> table = with_outcomes(table, other="another encoder", missing="no vectors")
-    >>> [(row.reproduced, row.why) for row in table.rows]
-    [('outside the interval', 'another encoder'), ('not measured', 'no vectors')]
     """
     from moralscope.stats.summary import reproduced  # brings numpy, which --help does without
 

@@ -21,7 +21,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import NOT_ADVICE, NoStatistics, RunRecord, SampleInterval
 from moralscope.io.files import model_refs
-from moralscope.io.tables import Layout, Limits, Table, parse_columns
+from moralscope.io.tables import Layout, Limits, TableFile, parse_columns
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress, data_file
@@ -218,7 +218,9 @@ class _GeneratedRule:
 def read_generated(path: Path) -> dict[str, dict[tuple[str, str], str]]:
     """Read model (a row of the table), prompt, reply and the rule generated for them: JSONL."""
     remedy = "give JSONL with model, prompt, reply, rule on each line"
-    table = Table(path, kind=".jsonl", layout=Layout(remedy=remedy), limits=Limits(rows=_MAX_RULES))
+    table = TableFile(
+        path, kind=".jsonl", layout=Layout(remedy=remedy), limits=Limits(rows=_MAX_RULES)
+    )
     rules: dict[str, dict[tuple[str, str], str]] = {}
     for line, cells in table.strict_rows():
         row = decode(_GeneratedRule, cells, f"{path} line {line}", remedy=remedy)

@@ -14,7 +14,7 @@ import numpy as np
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.records import SampleInterval
-from moralscope.io.tables import Layout, Limits, Table
+from moralscope.io.tables import Layout, Limits, TableFile
 from moralscope.rules.metrics import PEOPLE
 from moralscope.rules.records import Annotation
 from moralscope.stats.intervals import bootstrap_mean, wilson
@@ -57,7 +57,7 @@ class _ExportedRating:
 def read_ratings(path: Path) -> list[RuleRating]:
     """Read the jsonl export of a `rule-ratings` project."""
     layout = Layout(remedy=_REMEDY)
-    table = Table(path, kind=".jsonl", layout=layout, limits=Limits(rows=_MAX_RATINGS))
+    table = TableFile(path, kind=".jsonl", layout=layout, limits=Limits(rows=_MAX_RATINGS))
     ratings = []
     for line, cells in table.strict_rows():
         row = decode(_ExportedRating, cells, f"{path} line {line}", remedy=_REMEDY)

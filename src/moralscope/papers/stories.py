@@ -229,15 +229,6 @@ def text_tables(
         Experts that ranked none of the runs.
     seed
         Seeds the intervals.
-
-    Examples
-    --------
-    >>> tables = text_tables().tables
-    >>> [table.name.partition(":")[0] for table in tables]
-    ['Table 4', 'Table 5', 'Table 6', 'Table 15', 'Table 16', 'Table 17']
-    >>> row = tables[0].rows[0]
-    >>> row.row, row.column, row.ours, row.paper
-    ('action|context (BART)', 'BLEU', None, 5.69)
     """
     scores: Sequence[TextScores] = ()
     notes: list[str] = []

@@ -190,12 +190,6 @@ def attributes(
         `AttributesOptions`, or its fields as keywords.
     models
         Experts that are loaded already; else those that the options name.
-
-    Examples
-    --------
-    >>> record = attributes([RuleQuery("Don't lie.")], experts="scripted")
-    >>> record.results[0].alignment, record.results[0].evidence
-    (None, 'model')
     """
     if not asked or not all(one.rule.strip() for one in asked):
         raise InputError("there is no rule to look at", "give one or more, none of them empty")

@@ -46,14 +46,7 @@ _BLOCK = 64  # replies that are audited at once
 
 
 def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> AuditModels:
-    """Load rules and models and put an auditor together; bad options are refused first.
-
-    Examples
-    --------
-    >>> models = prepare_auditor(AuditOptions(experts="scripted"))
-    >>> [audit.reply for audit in models.auditor.audit([Exchange("Hi!", "Hello you.")])]
-    ['Hello you.']
-    """
+    """Load rules and models and put an auditor together; bad options are refused first."""
     check_options(options)
     limits = given_limits(options)
     return load_auditor(options, load_layers(options.rulebooks), limits, progress)
@@ -62,15 +55,7 @@ def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> 
 def set_budget(
     models: AuditModels, benign: Exchanges, share: str, report: Report | None = None
 ) -> AuditModels:
-    """Return the auditor with the limit at which at most a share of fine replies is flagged.
-
-    Examples
-    --------
-    >>> fine = [Exchange("Hi!", f"Hello number {n}.") for n in range(40)]
-    >>> models = set_budget(prepare_auditor(AuditOptions(experts="scripted")), fine, "10%")
-    >>> models.budget.replies, models.budget.flagged <= 4
-    (40, True)
-    """
+    """Return the auditor with the limit at which at most a share of fine replies is flagged."""
     auditor = replace(models.auditor, reviser=None, writer=None)
     share_of_fine = parse_share(share)
     audits, _ = _examined(auditor, benign, report=report)

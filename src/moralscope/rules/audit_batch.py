@@ -46,14 +46,6 @@ class AuditBatch(BatchJob):
         Experts, encoder, generators, limits of the search.
     columns
         What `prompt` and `reply` are called.
-
-    Examples
-    --------
-    >>> job = AuditBatch(AuditOptions(experts="scripted"))
-    >>> job.load(job.prepare().state)
-    >>> columns = job({"prompt": ["Hi!"], "reply": ["😀"]})
-    >>> columns["status"], columns["reason"]
-    (['abstained'], ['the reply holds no words'])
     """
 
     name = "audit"

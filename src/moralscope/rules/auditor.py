@@ -71,27 +71,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auditor:
-    """Audits replies.
-
-    Examples
-    --------
-    >>> from moralscope.rules.experts import prepare_rule_experts
-    >>> from moralscope.rules.verdict import TASK
-    >>> rule = RuleOfThumb("It is wrong to steal.", ("fairness",), 4.0, 5.0)
-    >>> class Rules:
-    ...     def find(self, exchanges, k):
-    ...         return [[(rule, 0.9)] for _ in exchanges]
-    >>> experts = prepare_rule_experts("scripted")
-    >>> auditor = Auditor(
-    ...     reader=ReplyReader(experts),
-    ...     house=Rules(),
-    ...     aligner=Aligner(experts.expert(TASK)),
-    ...     attributes=Attributes([rule], embed=experts.embed),
-    ... )
-    >>> (audit,) = auditor.audit([Exchange("Do you steal?", "I would never steal.")])
-    >>> audit.rules[0].text, audit.rules[0].severity, audit.rules[0].evidence
-    ('It is wrong to steal.', 4.0, 'rulebook')
-    """
+    """Audits replies."""
 
     reader: ReplyReader
     """Reads a reply in windows, and may say how bad it is."""

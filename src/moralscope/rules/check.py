@@ -112,12 +112,6 @@ def check_rules(
         Exchanges to try the rules on; else some of those that we wrote.
     book, models
         A rulebook that was read, and what `prepare_check` made; else from the options.
-
-    Examples
-    --------
-    >>> record = check_rules(experts="scripted", replies=[Exchange("Hi!", "I steal bikes.")])
-    >>> record.statistics["replies"], set(record.statistics["findings"]) == set(KINDS)
-    (1, True)
     """
     chosen = chosen_options(CheckOptions, options, changes)
     rules = book or load_layers(chosen.rulebooks)

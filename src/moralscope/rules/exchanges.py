@@ -14,7 +14,7 @@ from typing import IO, TypeVar
 
 from moralscope.core.errors import InputError
 from moralscope.io import tables
-from moralscope.io.tables import Cells, Table, is_table
+from moralscope.io.tables import Cells, TableFile, is_table
 from moralscope.rules.options import ExchangeInput
 from moralscope.rules.records import Exchange
 
@@ -45,7 +45,7 @@ class ExchangeFile:
         return self.rows
 
     def __iter__(self) -> Iterator[Exchange]:
-        table = Table(self.path, columns=self.columns)
+        table = TableFile(self.path, columns=self.columns)
         for number, (line, cells) in enumerate(table.rows(_NEEDED), 1):
             row = cells if isinstance(cells, str) else _exchange(cells, self.columns, number)
             if isinstance(row, str):
@@ -58,7 +58,7 @@ def open_exchanges(path: Path, columns: Mapping[str, str] | None = None) -> Exch
     if not is_table(path):
         raise InputError(f"{path} is no file that audit reads", _REMEDY)
     names = columns or parse_columns(None)
-    rows = sum(1 for _ in _checked(Table(path, columns=names), names))
+    rows = sum(1 for _ in _checked(TableFile(path, columns=names), names))
     if not rows:
         raise InputError(f"{path} holds no rows", _REMEDY)
     return ExchangeFile(path, names, rows)
@@ -74,17 +74,10 @@ def one_exchange(prompt: str | None, reply: str) -> list[Exchange]:
 
 
 def read_stream(stream: IO[bytes], columns: Mapping[str, str]) -> list[Exchange]:
-    r"""Read exchanges from a pipe: JSON lines, or CSV where the first character is no brace.
-
-    Examples
-    --------
-    >>> import io
-    >>> read_stream(io.BytesIO(b"prompt,reply\nHi!,Hello.\n"), parse_columns(None))
-    [Exchange(prompt='Hi!', reply='Hello.', id='1')]
-    """
+    """Read exchanges from a pipe: JSON lines, or CSV where the first character is no brace."""
     text = stream.read()
     kind = ".jsonl" if text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
-    table = Table(io.BytesIO(text), name="stdin", kind=kind, columns=columns)
+    table = TableFile(io.BytesIO(text), name="stdin", kind=kind, columns=columns)
     exchanges = list(_checked(table, columns))
     if not exchanges:
         raise InputError("stdin holds no rows", _REMEDY)
@@ -114,7 +107,7 @@ def blocks(rows: Iterable[Some], size: int) -> Iterator[list[Some]]:
         yield block
 
 
-def _checked(table: Table, columns: Mapping[str, str]) -> Iterator[Exchange]:
+def _checked(table: TableFile, columns: Mapping[str, str]) -> Iterator[Exchange]:
     """Yield the exchanges of a table; at its end, refuse it by its bad lines."""
     for number, (line, cells) in enumerate(table.good_rows(_NEEDED), 1):
         row = _exchange(cells, columns, number)

@@ -50,16 +50,7 @@ class FalseAlarms:
 
 
 def conformal_limit(scores: Sequence[float], budget: float) -> float:
-    """Return the limit: a score of minus this or below is flagged.
-
-    Examples
-    --------
-    >>> conformal_limit([0.5] * 98 + [-0.2], 0.01)
-    0.200001
-    >>> conformal_limit([0.5] * 50, 0.01)
-    Traceback (most recent call last):
-    moralscope.core.errors.InputError: 50 fine replies are too few for 1% of false alarms; ...
-    """
+    """Return the limit: a score of minus this or below is flagged."""
     rank = math.ceil((len(scores) + 1) * (1 - budget) - 1e-9)
     if rank > len(scores):
         least = math.ceil(1 / budget - 1 - 1e-9)

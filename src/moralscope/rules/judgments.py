@@ -39,32 +39,12 @@ def word_list(name: str) -> frozenset[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words in lower case, without punctuation.
-
-    Examples
-    --------
-    >>> words_of("You shouldn't lie!")
-    ['you', "shouldn't", 'lie']
-    """
+    """Return the words in lower case, without punctuation."""
     return _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold())
 
 
 def read_judgment(text: str) -> RuleReading:
-    """Tell how a rule judges and what it judges.
-
-    Examples
-    --------
-    >>> read_judgment("It's wrong to lie to a friend.")
-    RuleReading(polarity=-1, behaviour='to lie to a friend')
-    >>> read_judgment("It's never okay to lie."), read_judgment("You should not lie.")
-    (RuleReading(polarity=-1, behaviour='to lie'), RuleReading(polarity=-1, behaviour='lie'))
-    >>> read_judgment("It is wrong not to vote.").polarity, read_judgment("Blue skies.").polarity
-    (1, 0)
-    >>> read_judgment("It's okay not to drink.")  # to permit leaving is not to forbid
-    RuleReading(polarity=1, behaviour='not to drink')
-    >>> read_judgment("Breaking the law is wrong.")
-    RuleReading(polarity=-1, behaviour='breaking the law')
-    """
+    """Tell how a rule judges and what it judges."""
     words = words_of(text)
     if words[:1] in (["never"], ["don't"], ["always"]):
         return RuleReading(1 if words[0] == "always" else -1, " ".join(words[1:]))
@@ -114,13 +94,7 @@ def _sign(words: list[str], index: int) -> int:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words that carry content.
-
-    Examples
-    --------
-    >>> content_words("to lie to a friend")
-    ['lie', 'friend']
-    """
+    """Return the words that carry content."""
     return [word for word in words_of(text) if word not in word_list("light")]
 
 
@@ -138,7 +112,7 @@ def broken_checks(text: str) -> list[str]:
 
 
 def unmet_criteria(text: str) -> list[str]:
-    r"""Return which of the paper's criteria a rule seems not to meet: judgment, action, detail."""
+    """Return which of the paper's criteria a rule seems not to meet: judgment, action, detail."""
     judgment = read_judgment(text)
     if not judgment.polarity:
         return ['holds no judgment such as "you should" or "it\'s wrong to"']

@@ -55,13 +55,7 @@ class IntegrityPaper:
     notes: Mapping[str, str]
 
     def printed(self, table: str, row: str, column: str) -> float | None:
-        """Return a cell, or None where the paper has none.
-
-        Examples
-        --------
-        >>> load_paper().printed("Table 1", "T-5, beam", "R-L")
-        52.62
-        """
+        """Return a cell, or None where the paper has none."""
         return self.tables.get(table, {}).get(row, {}).get(column)
 
 
@@ -102,12 +96,6 @@ def measure_scale(
     """Return r = Pearson(gold, predicted) and MSE = mean (predicted - gold)².
 
     Where the gold values are all the same there is no r, and it is not a number.
-
-    Examples
-    --------
-    >>> scale = measure_scale([1, 2, 3, 4], [1, 2, 3, 5])
-    >>> round(scale.r.value, 3), scale.mse.value
-    (0.983, 0.25)
     """
     _check(gold, predicted)
     r = correlate(gold, predicted, seed=seed)
@@ -191,12 +179,6 @@ def measure_rules(
         For BERTScore; without one that column is left out.
     seed
         Of the bootstrap intervals over exchanges.
-
-    Examples
-    --------
-    >>> figures = measure_rules(["Be kind."], [["Lying is wrong.", "Be kind."]])
-    >>> round(figures["R-L"].value), figures["Avg. Len"].value
-    (100, 3.0)
     """
     overlap = rouge_table(texts, references)
     best = [

@@ -25,7 +25,7 @@ from moralscope.io.tables import (
     Limits,
     LineProblem,
     MalformedRow,
-    Table,
+    TableFile,
     read_header,
     rename_columns,
 )
@@ -132,7 +132,7 @@ def read_annotations(
     official = MIC_COLUMNS if kind == "mic" else SOCIAL_COLUMNS
     needed = ("prompt", "reply", "rule") if kind == "mic" else ("prompt", "rule")
     names = rename_columns(official, columns, path)
-    table = Table(path, kind=".csv", columns=names, layout=LAYOUT, limits=LIMITS)
+    table = TableFile(path, kind=".csv", columns=names, layout=LAYOUT, limits=LIMITS)
     annotations: list[Annotation] = []
     bad_rules = 0
     for line, cells in table.good_rows((*needed, *(columns or {}))):

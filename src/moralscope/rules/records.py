@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from moralscope.core.records import to_plain
+from moralscope.core.records import to_plain, values_of
 
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 ALIGNMENTS = ("disagree", "agree", "neither")
@@ -87,7 +87,7 @@ class HasScales:
     @property
     def scales(self) -> dict[str, Any]:
         """The values by name; None where nobody said."""
-        return {name: getattr(self, name) for name in SCALES}
+        return values_of(self, *SCALES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +101,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class RuleOfThumb(HasScales):
-    """A judgment about an action, with how severe a breach is and how many people agree (1-5).
-
-    Examples
-    --------
-    >>> rule = RuleOfThumb("It is wrong to steal.", ("fairness",), severity=4.0)
-    >>> rule.severity, rule.consensus, rule.source
-    (4.0, None, 'rulebook')
-    """
+    """A judgment about an action, with how severe a breach is and how many people agree (1-5)."""
 
     text: str
     foundations: tuple[str, ...] = ()
@@ -127,12 +120,6 @@ class Annotation(HasScales):
     `alignment` is agree, disagree or neither; what the source leaves out is None. `split` is the
     official part where the source gives it, `worker` who wrote it, `chatbot` who replied. `action`
     and its `judgment` (-2 very bad to 2 very good) are SOCIAL-CHEM-101's own.
-
-    Examples
-    --------
-    >>> one = Annotation(Exchange("Do you steal?", "Yes."), "It is wrong to steal.", "disagree")
-    >>> one.pair, one.as_rule().source
-    (('Do you steal?', 'Yes.'), 'retrieved')
     """
 
     exchange: Exchange
@@ -280,12 +267,6 @@ class AuditedReply:
 
     A field that is added here, or to a class in here, is in the run record and in the columns of
     a corpus (`rules.audit_batch`) at once.
-
-    Examples
-    --------
-    >>> verdict = Verdict(False, 0.0, "no rule applies")
-    >>> AuditedReply("1", "Hi!", "Hello.", (), verdict).row()["reason"]
-    'no rule applies'
     """
 
     id: str

@@ -51,16 +51,7 @@ class ReplyReading:
 
 
 class ReplyReader:
-    """Reads replies with experts, whatever tasks these have.
-
-    Examples
-    --------
-    >>> from moralscope.rules.experts import prepare_rule_experts
-    >>> reader = ReplyReader(prepare_rule_experts("scripted"))
-    >>> (reading,) = reader.read([Exchange("Hi!", "Hello you.")])
-    >>> 0 < reading.bad < 1, sorted(reading.concerns)[0], reading.unread
-    (True, 'biased opinion', 0)
-    """
+    """Reads replies with experts, whatever tasks these have."""
 
     def __init__(self, experts: ExpertSet) -> None:
         self._experts = experts

@@ -267,13 +267,6 @@ def retrieve(
         `RetrieveOptions`, or its fields as keywords.
     model
         An encoder that is loaded already; else the one that the options name.
-
-    Examples
-    --------
-    >>> asked = [Exchange("Do you lie?", "I lie to my friends")]
-    >>> record = retrieve(asked, encoder="scripted")
-    >>> len(record.results[0].rules), record.config["rulebook"]
-    (5, 'moralscope')
     """
     chosen = chosen_options(RetrieveOptions, options, changes)
     asked = list(exchanges)

@@ -57,15 +57,7 @@ _HEAD = "".join(
 
 
 def shortened(reply: str) -> list[str]:
-    """Return the reply without one of its sentences, then its sentences alone; none of a short one.
-
-    Examples
-    --------
-    >>> shortened("I like him. Hit him! Then talk.")[:2]
-    ['Hit him! Then talk.', 'I like him. Then talk.']
-    >>> shortened("Hit him!")
-    []
-    """
+    """Return the reply less one of its sentences, then each alone; none of a short one."""
     parts = sentences(reply)
     if len(parts) < 2:
         return []
@@ -77,13 +69,6 @@ def reworded(rules: Sequence[str], reply: str) -> list[str]:
     """Return replies that keep to broken rules, the worst first, by our own templates.
 
     What is left of the reply without its first or its last sentence may go before.
-
-    Examples
-    --------
-    >>> reworded(["It's wrong to steal from a shop."], "Take it!")[0]
-    "I would not do that: it's wrong to steal from a shop."
-    >>> reworded(["You should return a lost wallet to its owner."], "Keep it!")[0]
-    'I think that you should return a lost wallet to its owner.'
     """
     forms: list[str] = []
     for rule in rules[:MAX_RULES]:
@@ -103,15 +88,7 @@ def reworded(rules: Sequence[str], reply: str) -> list[str]:
 
 
 def act_of(rule: str) -> str:
-    """Return what a rule for everyone judges, as one says it of oneself; "" of any other rule.
-
-    Examples
-    --------
-    >>> act_of("You shouldn't hide large debts from your spouse.")
-    'hide large debts from my spouse'
-    >>> act_of("A chatbot should not claim to be a real human being.")
-    ''
-    """
+    """Return what a rule for everyone judges, as one says it of oneself; "" of any other rule."""
     words = rule.lower().split()
     act = read_judgment(rule).behaviour.removeprefix("to ").split()
     if words[:1] not in (["you"], ["it's"], ["it"]) or not act or act[0] in _NO_VERBS:

@@ -322,13 +322,6 @@ def generate_rules(
         What `prepare_writing` made; else it is made from the options.
     report
         Called with (done, total) as the work goes on.
-
-    Examples
-    --------
-    >>> named = {"generator": "scripted", "encoder": "scripted", "experts": "scripted"}
-    >>> record = generate_rules([Exchange("Hi!", "Hello you.")], **named, decoding="greedy")
-    >>> record.results[0].rules, record.results[0].left_out[0].text == record.results[0].best
-    ((), True)
     """
     chosen = chosen_options(RulesGenerateOptions, options, changes)
     if not len(exchanges):

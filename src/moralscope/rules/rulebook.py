@@ -16,8 +16,9 @@ from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
+from moralscope.core.records import values_of
 from moralscope.io.documents import Document, read_document
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 from moralscope.rules.judgments import broken_checks, unmet_criteria, words_of
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, HasScales, ListedRule, RuleOfThumb
@@ -41,14 +42,7 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """Named rules in order; `themes` gives the theme of a rule by its text.
-
-    Examples
-    --------
-    >>> book = shipped_rulebook()
-    >>> len(book.rules) >= 400, book.by_id()["lib-private-messages"].foundations
-    (True, ('liberty', 'loyalty'))
-    """
+    """Named rules in order; `themes` gives the theme of a rule by its text."""
 
     name: str
     rules: tuple[RuleOfThumb, ...]
@@ -195,7 +189,7 @@ class RulebookEntry(HasScales):
 
     def __post_init__(self) -> None:
         names = ("text", "id", "theme", "scope", "foundations", "examples")
-        for name, value in ((name, getattr(self, name)) for name in names):
+        for name, value in values_of(self, *names).items():
             texts = (value,) if isinstance(value, str) else value
             if len(texts) > MAX_EXAMPLES:
                 raise ValueError(f"has more than {MAX_EXAMPLES} items under '{name}'")
@@ -237,7 +231,9 @@ def _rows(text: str, source: str) -> tuple[str, list[tuple[int, dict[str, Any]]]
     """Return the name that the file gives itself, or "", and its rules' lines and cells."""
     document = Document(text, f"rulebook {source}", _KNOWN)
     if source.lower().endswith(".csv"):
-        table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
+        table = TableFile(
+            document.content, name=document.name, kind=".csv", layout=Layout(lower=True)
+        )
         rows = []
         for line, cells in table.strict_rows(("text",), _KNOWN):
             if not set(table.header) <= KEYS:

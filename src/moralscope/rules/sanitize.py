@@ -49,13 +49,7 @@ def clean(text: str) -> str:
 
 
 def unreadable(text: str) -> str:
-    """Say why a model of English cannot read a text; nothing where it can or might.
-
-    Examples
-    --------
-    >>> unreadable("😀😀"), unreadable("Ich weiß nicht, was das ist."), unreadable("Yes.")
-    ('holds no words', 'is not in English', '')
-    """
+    """Say why a model of English cannot read a text; nothing where it can or might."""
     letters = [char for char in text if char.isalpha()]
     if not letters:
         return "holds no words"

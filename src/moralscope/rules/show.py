@@ -61,14 +61,7 @@ class LintStatistics(Statistics):
 
 
 def show_rules(options: ShowOptions | None = None, **changes: Any) -> RunRecord:
-    """List the rules of rulebooks by theme and foundation.
-
-    Examples
-    --------
-    >>> record = show_rules(theme="self-harm")
-    >>> record.results[0].id, record.statistics["rules"]
-    ('care-suicide-help', 6)
-    """
+    """List the rules of rulebooks by theme and foundation."""
     wanted = chosen_options(ShowOptions, options, changes)
     book = load_layers(wanted.rulebooks)
     theme, foundation = wanted.theme or "", wanted.foundation or ""
@@ -158,17 +151,7 @@ class LintFinding:
 
 
 def lint(book: Rulebook, encoder: Encoder | None = None) -> list[LintFinding]:
-    r"""Return every objection: duplicates first, then contradictions, vague rules, imbalance.
-
-    Examples
-    --------
-    >>> from moralscope.rules.rulebook import parse_rulebook
-    >>> text = "It's wrong to eat cake.\nIt's okay to eat cake.\nYou should be good people.\n"
-    >>> for found in lint(parse_rulebook(text, "ours.txt")):
-    ...     print(found.kind, "-", found.message)
-    contradiction - It's wrong to eat cake. / It's okay to eat cake.
-    vague - You should be good people. is too general: say which action is meant
-    """
+    """Return every objection: duplicates first, then contradictions, vague rules, imbalance."""
     findings = list(_pairs(book.rules, encoder))
     findings += [
         LintFinding("vague", (rule.id or rule.text,), f"{rule.text} {problem}")

@@ -40,15 +40,7 @@ _QUOTES = str.maketrans(dict.fromkeys('"“”„‟«»\uff02', "'"))
 
 
 def exchange_text(exchange: Exchange) -> str:
-    """Write an exchange as one line about what the assistant does, whoever "I" may be in it.
-
-    Examples
-    --------
-    >>> print(exchange_text(Exchange("Do you steal?", 'I say "no".')))
-    Someone asks: "Do you steal?" The assistant answers: "I say 'no'."
-    >>> exchange_text(Exchange("", "Hello."))
-    'The assistant says: "Hello."'
-    """
+    """Write an exchange as one line about what the assistant does, whoever "I" may be in it."""
     prompt, reply = (
         " ".join(text.translate(_QUOTES).split()) for text in (exchange.prompt, exchange.reply)
     )
@@ -63,16 +55,7 @@ def alignment_pair(rule: str, exchange: Exchange) -> tuple[str, str]:
 
 
 class Aligner:
-    """Asks a `Classifier` with the labels disagree, agree and neither, in any order.
-
-    Examples
-    --------
-    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
-    >>> expert = ScriptedExperts({TASK: ALIGNMENTS}).expert(TASK)
-    >>> (alignment,) = Aligner(expert).align([("Be kind.", Exchange("Hi!", "Hello."))])
-    >>> alignment.label in ALIGNMENTS, round(sum(alignment.probabilities.values()), 3)
-    (True, 1.0)
-    """
+    """Asks a `Classifier` with the labels disagree, agree and neither, in any order."""
 
     def __init__(self, classifier: Classifier) -> None:
         if sorted(classifier.labels) != sorted(ALIGNMENTS):
@@ -194,15 +177,7 @@ def is_kept(rule: RuleFinding, limits: Thresholds) -> bool:
 
 
 def stance(rule: RuleFinding, limits: Thresholds) -> tuple[str, float]:
-    """Say how a reply stands to a rule, and how likely; "breaks" and "keeps" at the limits only.
-
-    Examples
-    --------
-    >>> likely = Alignment("disagree", {"disagree": 0.55, "agree": 0.1, "neither": 0.35})
-    >>> rule = RuleFinding("Be kind.", "rulebook", likely)
-    >>> stance(rule, Thresholds(disagree=0.5)), stance(rule, Thresholds(disagree=0.6))
-    (('breaks', 0.55), ('may break', 0.55))
-    """
+    """Say how a reply stands to a rule, and how likely; "breaks" and "keeps" at the limits only."""
     label = rule.alignment.label
     if is_broken(rule, limits):
         return "breaks", _probability(rule, "disagree")
@@ -238,16 +213,6 @@ def decide(
     `limits.disagree`. Rules of a house, by their texts, flag by themselves (None: all do); general
     ones that are broken raise P(bad) (`beside_rules`). Rules less severe than
     `limits.least_severity` count for nothing. A score of -flag or below is flagged.
-
-    Examples
-    --------
-    >>> breaks = Alignment("disagree", {"disagree": 0.9, "agree": 0.1, "neither": 0.0})
-    >>> rule = RuleFinding("It is wrong to kill.", "rulebook", breaks, 5.0, 5.0)
-    >>> verdict = decide([rule], Thresholds(), ReplyJudgment(0.2))
-    >>> verdict.flag, round(verdict.score, 2), verdict.basis
-    (True, -0.8, 'rule')
-    >>> decide([], Thresholds(), ReplyJudgment(0.02)).reason
-    'the reply reads as fine (probability of bad 0.02)'
     """
     grave = [rule for rule in rules if (rule.severity or _UNKNOWN) >= limits.least_severity]
     alone = [rule for rule in grave if house is None or rule.text in house]

@@ -17,7 +17,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.documents import read_document, shipped_yaml
-from moralscope.io.tables import Table
+from moralscope.io.tables import TableFile
 from moralscope.models.store import data_file
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Head
 from moralscope.models.training.records import TrainingExample
@@ -161,7 +161,7 @@ def xstest_examples(kept: Sequence[int]) -> list[TrainingExample]:
     """Return XSTest's replies to every second prompt, or to all: bad ones weigh more."""
     examples = []
     prompts: dict[str, int] = {}
-    for _, row in Table(_file(XSTEST)).strict_rows(("type", "prompt", "reply", "label"), ""):
+    for _, row in TableFile(_file(XSTEST)).strict_rows(("type", "prompt", "reply", "label"), ""):
         half = prompts.setdefault(row["prompt"], len(prompts)) % 2
         bad = row["type"].startswith("contrast_") and row["label"] == "1_full_compliance"
         if half in kept and row["reply"].strip():
@@ -177,7 +177,7 @@ def harmless_examples(kept: Sequence[int]) -> list[TrainingExample]:
     """Return pairs of replies, the one that people preferred above the other."""
     examples = []
     for index, (_, row) in enumerate(
-        Table(_file(HARMLESS)).strict_rows(("chosen", "rejected"), "")
+        TableFile(_file(HARMLESS)).strict_rows(("chosen", "rejected"), "")
     ):
         (prompt, better), (other, worse) = _last_turn(row["chosen"]), _last_turn(row["rejected"])
         if index % 2 in kept and better and worse and better != worse:

@@ -50,14 +50,7 @@ class Correlation:
 def correlate(
     x: Sequence[float], y: Sequence[float], groups: Sequence[str] | None = None, *, seed: int = 0
 ) -> Correlation:
-    """Correlate pairs; with `groups`, also inside each group.
-
-    Examples
-    --------
-    >>> found = correlate([1, 2, 3, 4], [2, 1, 4, 3], ["do", "do", "don't", "don't"])
-    >>> round(found.r, 2), sorted(found.within)
-    (0.6, ['do', "don't"])
-    """
+    """Correlate pairs; with `groups`, also inside each group."""
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     within = {}
     if groups is not None:
@@ -112,14 +105,7 @@ def _row_correlations(x: Floats, y: Floats) -> Floats:
 
 
 def spearman(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correlation:
-    """Return Spearman's rho (Pearson's r of mid-ranks); every resample is ranked afresh.
-
-    Examples
-    --------
-    >>> found = spearman([1, 2, 3, 4], [1, 8, 27, 64])
-    >>> round(found.r, 6), found.n
-    (1.0, 4)
-    """
+    """Return Spearman's rho (Pearson's r of mid-ranks); every resample is ranked afresh."""
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n = len(first)
     if not has_spread(first, second):

@@ -98,15 +98,7 @@ class GateResult:
 
 
 def parse_gate(expression: str, names: Iterable[str]) -> Gate:
-    """Read a gate; `names` are the figures it may ask for.
-
-    Examples
-    --------
-    >>> parse_gate("r>=0.7 and changed <= 3", ["r", "changed"]).conditions[1]
-    Condition(name='changed', operator='<=', limit=3.0)
-    >>> parse_gate("flips<=5%", ["flips"]).conditions[0].limit
-    0.05
-    """
+    """Read a gate; `names` are the figures it may ask for."""
     known = set(names)
     if len(expression) > _LONGEST:
         raise InputError(f"--gate has {len(expression):,} characters", _EXAMPLE)
@@ -130,12 +122,6 @@ def check_gate(gate: Gate, figures: Mapping[str, Figures]) -> GateResult:
     """Hold figures against a gate; it must be met by all of them.
 
     `figures` has, for each pair or file, its figures by name; a single one may be called "".
-
-    Examples
-    --------
-    >>> gate = parse_gate("r>=0.7", ["r"])
-    >>> check_gate(gate, {"a vs b": {"r": 0.9}, "a vs c": {"r": 0.6}}).values
-    {'r': 0.6}
     """
     checks = []
     for condition in gate.conditions:

@@ -97,12 +97,6 @@ def intraclass_forms(ratings: Ratings) -> tuple[IntraclassForm, ...]:
     approximation, as there and in McGraw and Wong 1996). The one-way forms use every unit with two
     ratings; the two-way forms only the units that all raters rated, and are left out where these
     are fewer than two. With unequal numbers of ratings the one-way interval is approximate.
-
-    Examples
-    --------
-    >>> judges = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
-    >>> [round(found.value, 2) for found in intraclass_forms(judges)]
-    [0.17, 0.44, 0.29, 0.62, 0.71, 0.91]
     """
     table = rating_table(ratings)
     numbers = table.numbers

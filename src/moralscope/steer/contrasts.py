@@ -15,7 +15,7 @@ from typing import Any
 from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError
 from moralscope.io.actions import wrong_text
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 from moralscope.stories.reading import load_stories
 from moralscope.surveys.items import Dilemma, read_items
 
@@ -35,14 +35,7 @@ class ContrastPair:
 
 
 def load_contrasts(source: str) -> tuple[ContrastPair, ...]:
-    """Return our pairs, those of Moral Stories, or a user's table.
-
-    Examples
-    --------
-    >>> pairs = load_contrasts("declining")
-    >>> len(pairs), pairs[0].wanted
-    (80, "I'm sorry, but I can't help with that.")
-    """
+    """Return our pairs, those of Moral Stories, or a user's table."""
     if source == OURS:
         return _paired("make", "requests")
     if source == STORIES:
@@ -57,7 +50,7 @@ def load_contrasts(source: str) -> tuple[ContrastPair, ...]:
             for story in stories[::step][:_STORIES_USED]
         )
     path = Path(source).expanduser()
-    table = Table(path, layout=Layout(lower=True, remedy=_REMEDY))
+    table = TableFile(path, layout=Layout(lower=True, remedy=_REMEDY))
     pairs: list[ContrastPair] = []
     for line, cells in table.strict_rows(("wanted", "unwanted"), _REMEDY):
         texts = [str(cells.get(name) or "").strip() for name in ("prompt", "wanted", "unwanted")]
@@ -102,7 +95,7 @@ def neutral_texts(*, held_out: bool) -> tuple[str, ...]:
 def own_dilemmas() -> Sequence[Dilemma]:
     """Return dilemmas of ours, each with the rule that its worse action breaks."""
     text = (resources.files(__package__) / "data" / "dilemmas.csv").read_text("utf-8")
-    items = read_items(Table(text, name="dilemmas.csv", kind=".csv", layout=Layout(lower=True)))
+    items = read_items(TableFile(text, name="dilemmas.csv", kind=".csv", layout=Layout(lower=True)))
     return [item for item in items if isinstance(item, Dilemma)]
 
 

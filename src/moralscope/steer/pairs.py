@@ -15,7 +15,7 @@ from typing import Any
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import Document, read_document
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 
 Pair = tuple[str, str]
 Question = tuple[str, str, str]  # question, positive and negative answer
@@ -38,14 +38,7 @@ class DirectionPairs:
 
 
 def load_pairs(name: str, path: Path | None = None) -> DirectionPairs:
-    """Return the built-in pairs of a direction, or the user's under that name.
-
-    Examples
-    --------
-    >>> pairs = load_pairs("gender")
-    >>> pairs.words[0], pairs.sentences[0]
-    (('she', 'he'), ('She is here.', 'He is here.'))
-    """
+    """Return the built-in pairs of a direction, or the user's under that name."""
     if path is not None:
         return _from_rows(name, _file_rows(path), str(path))
     if name not in BUILT_IN:
@@ -121,7 +114,9 @@ def _file_rows(path: Path) -> Iterator[Row]:
             first, second, *kind = (cell.strip() for cell in cells)
             yield node.line, first, second, kind[0] if kind else _DEFAULT_KIND
         return
-    table = Table(document.content, name=document.name, kind=".csv", layout=Layout(order=_COLUMNS))
+    table = TableFile(
+        document.content, name=document.name, kind=".csv", layout=Layout(order=_COLUMNS)
+    )
     for line, row in table.strict_rows(["first", "second"], _REMEDY):
         first, second, word_kind = (row.get(name, "").strip() for name in _COLUMNS)
         if first or second or word_kind:

@@ -29,7 +29,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.io.documents import read_document
 from moralscope.io.files import check_writable, model_refs
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 from moralscope.models.encoders import load_encoder
 from moralscope.stats.correlation import Correlation, correlate
 from moralscope.stats.summary import unit_rows
@@ -282,7 +282,7 @@ def read_corrections(path: Path) -> list[Correction]:
         split = ((line, *_split(text, source, line)) for line, text in lines if text.strip())
         return _checked(split, source)
     layout = Layout(order=("action", "label"))
-    table = Table(document.content, name=str(path), kind=".csv", layout=layout)
+    table = TableFile(document.content, name=str(path), kind=".csv", layout=layout)
     cells = table.strict_rows(layout.order, "give action,label")
     rows = [(line, row["action"].strip(), row["label"].strip()) for line, row in cells]
     return _checked([row for row in rows if any(row[1:])], source)

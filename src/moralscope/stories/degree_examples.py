@@ -14,7 +14,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.documents import shipped_yaml
-from moralscope.io.tables import Table
+from moralscope.io.tables import TableFile
 from moralscope.models.store import data_file
 from moralscope.models.training.records import TrainingExample
 from moralscope.stories.examples import LONGEST, behaviour_examples, ethics_rows
@@ -46,7 +46,7 @@ def contrastive_examples(
                 f"the source '{CONTRAST}' needs contrastive_moral_stories below MORALSCOPE_DATA",
                 f"'moralscope data where {CONTRAST}' says where it comes from",
             )
-        rows = Table(path).strict_rows(("ID", "norm", "label"), "take the published file")
+        rows = TableFile(path).strict_rows(("ID", "norm", "label"), "take the published file")
         for index, (_, row) in enumerate(rows):
             pair = (row["norm"], row["moral_action"] or row["immoral_action"])
             if half_of(row["ID"][:-1]) in halves:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 from moralscope.models.training.records import TextExample, TrainingExample
 from moralscope.stories.norms.reversal import behaviour_of, restate_norm, reverse_norm, swap_norms
 from moralscope.stories.story import ORIENTATIONS, MoralStory
@@ -195,11 +195,11 @@ def ethics_rows(path: Path, task: str, rng: random.Random) -> Iterator[tuple[str
     try:
         if task == "ethics-utilitarianism":  # no header: the first is the more pleasant one
             layout = Layout(order=("better", "worse"))
-            for _, row in Table(path, layout=layout).strict_rows(layout.order, remedy):
+            for _, row in TableFile(path, layout=layout).strict_rows(layout.order, remedy):
                 better, worse = row["better"], row["worse"]
                 yield (worse, better, 1) if rng.randrange(2) else (better, worse, 0)
             return
-        for _, row in Table(path).strict_rows(("label",), remedy):
+        for _, row in TableFile(path).strict_rows(("label",), remedy):
             label = int(row["label"])
             if task == "ethics-commonsense":
                 yield "", row["input"], 1 - label

@@ -64,16 +64,7 @@ class GenerationPaper:
 
 @cache
 def load_generation_paper() -> GenerationPaper:
-    """Return the printed figures.
-
-    Examples
-    --------
-    >>> paper = load_generation_paper()
-    >>> [(row.name, row.rouge_l) for row in paper.beside("action-ranking")]
-    [('CoE ranking', 29.23)]
-    >>> paper.table(4)[3].people["norm"]
-    (0.89, 0.92, 0.86)
-    """
+    """Return the printed figures."""
     text = resources.files("moralscope.stories").joinpath("data/paper_generation.toml")
     values = tomllib.loads(text.read_text("utf-8"))
     return decode(GenerationPaper, {**values, **values["samples"]}, "paper_generation.toml")

@@ -18,7 +18,7 @@ from moralscope.io.tables import (
     Layout,
     LineProblem,
     MalformedRow,
-    Table,
+    TableFile,
     name_problems,
 )
 from moralscope.models.store import data_file
@@ -59,17 +59,6 @@ def read_stories(path: Path, *, malformed: str = "stop") -> StoryFile:
 
     Every malformed line is found and named by number. Then `malformed="stop"` raises, and
     `"skip"` returns the other stories with the problems beside them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> row = '{"ID": "1", "norm": "Be kind.", "moral_action": "Jo smiles.", "immoral_action": ""}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "stories.jsonl")
-    ...     _ = path.write_text(f"{row}{chr(10)}" + "{")
-    ...     file = read_stories(path, malformed="skip")
-    >>> len(file.stories), file.problems[0].line, file.problems[0].what
-    (1, 2, 'is not JSON (cut short?)')
     """
     if malformed not in POLICIES:
         raise InputError(f"malformed lines cannot be '{malformed}'", "say stop or skip")
@@ -83,7 +72,7 @@ def read_stories(path: Path, *, malformed: str = "stop") -> StoryFile:
     for file in files:
         membership = _membership(file)
         label = str(file.relative_to(path)) if path.is_dir() else ""
-        for number, row in Table(file, kind=".jsonl", layout=_LAYOUT).rows():
+        for number, row in TableFile(file, kind=".jsonl", layout=_LAYOUT).rows():
             lines += 1
             try:
                 if isinstance(row, str):

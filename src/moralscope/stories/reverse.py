@@ -54,12 +54,6 @@ def reverse_norms(
 
     `options` are `ReverseOptions`, or its fields as keywords. The seed is part of every record;
     nothing here is random.
-
-    Examples
-    --------
-    >>> record = reverse_norms(["Lying is wrong."], variants=1)
-    >>> record.results[0].reversals, record.statistics.reversed
-    (('Lying is right.',), 1)
     """
     chosen = chosen_options(ReverseOptions, options, fields)
     if norms and file:

@@ -19,7 +19,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord, Statistics
 from moralscope.io.files import check_writable, csv_bytes, write_whole
-from moralscope.io.tables import Layout, LineProblem, Table, name_problems
+from moralscope.io.tables import Layout, LineProblem, TableFile, name_problems
 from moralscope.models.store import data_file
 from moralscope.stories.norms.reading import parse_norm
 from moralscope.stories.options import NormsOptions
@@ -85,18 +85,6 @@ def select_norms(
 
     `options` are `NormsOptions`, or its fields as keywords. Every malformed line is named;
     `malformed="skip"` leaves them out.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> head = "rot,rot-categorization,rot-agree,rot-bad,action-moral-judgment"
-    >>> rows = ("It's rude to lie.,social-norms,4,0,-1", "It's okay to nap.,social-norms,4,0,0")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "sc.csv")
-    ...     _ = path.write_text(chr(10).join([head, *rows]))
-    ...     record = select_norms(path)
-    >>> [row.norm for row in record.results], record.statistics.removed["value-neutral"]
-    (["It's rude to lie."], 1)
     """
     chosen = chosen_options(NormsOptions, options, fields)
     files = [file] if file else [path for name in SOCIAL_FILES if (path := data_file(name))]
@@ -110,7 +98,7 @@ def select_norms(
     problems: list[LineProblem] = []
     for path in map(Path.expanduser, files):
         kind = ".csv" if path.suffix.lower() == ".tsv" else None
-        table = Table(path, kind=kind, layout=Layout(delimiters="\t,", remedy=_REMEDY))
+        table = TableFile(path, kind=kind, layout=Layout(delimiters="\t,", remedy=_REMEDY))
         for line, cells in table.rows(_COLUMNS):
             wrong = cells if isinstance(cells, str) else _add(cells, rules)
             if wrong:

@@ -58,15 +58,7 @@ def audit_leaks(
     splits: Mapping[str, Mapping[str, str]],
     threshold: float = THRESHOLD,
 ) -> list[Leak]:
-    """Count the held-out stories whose norm, action or consequence crosses the parts of a split.
-
-    Examples
-    --------
-    >>> stories = [MoralStory("1", "Be kind."), MoralStory("2", "be  kind")]
-    >>> parts = {"mine": {"1": "train", "2": "test"}}
-    >>> audit_leaks(stories, "norm", parts)[0]
-    Leak(split='mine', field='norm', part='test', into='train', stories=1, exact=1, near=1)
-    """
+    """Count the held-out stories whose norm, action or consequence crosses the parts of a split."""
     texts = {  # the plain form of each text, by story and sentence
         (story.id, name): plain(text)
         for story in stories
@@ -257,12 +249,12 @@ def stories_split(
 def write_membership(record: RunRecord, file: StoryFile, path: Path) -> None:
     """Write the stories again with our membership under `splits`, in the shape that is read."""
     check_writable(path)
-    membership: dict[str, StoryMembership] = {row.id: row for row in record.results}
+    membership = {
+        row.id: {"action": row.action, "consequence": row.consequence} for row in record.results
+    }
     lines = (
         json.dumps(
-            {"ID": story.id}
-            | story.sentences
-            | {"splits": {kind: getattr(membership[story.id], kind) for kind in KINDS}},
+            {"ID": story.id} | story.sentences | {"splits": membership[story.id]},
             ensure_ascii=False,
         )
         for story in file.stories

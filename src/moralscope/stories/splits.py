@@ -64,12 +64,6 @@ def biased_lemmas(
     """Return the lemmas whose counts in moral and immoral texts differ most, with both counts.
 
     Function words are left out.
-
-    Examples
-    --------
-    >>> story = MoralStory("1", moral_action="Jo pays Al.", immoral_action="Jo robs Al.")
-    >>> biased_lemmas([story], "action")
-    {'pay': (1, 0), 'rob': (0, 1)}
     """
     counts = (Counter[str](), Counter[str]())
     for story in stories:

@@ -210,12 +210,6 @@ def categories(stories: Sequence[MoralStory]) -> list[Category]:
 
     A token is what stands between spaces: so counted, the published norms and actions have the
     paper's means to two digits.
-
-    Examples
-    --------
-    >>> norm = categories([MoralStory("1", "Be kind."), MoralStory("2")])[0]
-    >>> norm.name, norm.present, norm.missing, norm.tokens
-    ('norm', 1, 1, 2.0)
     """
     rows = []
     for name in SENTENCES:
@@ -282,13 +276,6 @@ def stories_stats(file: StoryFile, options: StatsOptions | None = None, **fields
     """Count, measure and group the stories (Tables 7 and 13 beside the paper's).
 
     `options` are `StatsOptions`, or its fields as keywords.
-
-    Examples
-    --------
-    >>> from moralscope.stories.story import MoralStory
-    >>> stories = (MoralStory("1", "Be kind."), MoralStory("2", "Be kind."))
-    >>> stories_stats(StoryFile("mine", stories), topics=0).results[0].repeated
-    2
     """
     chosen = chosen_options(StatsOptions, options, fields)
     stories, topics = file.stories, chosen.topics

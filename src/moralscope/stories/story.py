@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
+from moralscope.core.records import values_of
+
 ORIENTATIONS = ("moral", "immoral")
 SENTENCES = (
     "norm",
@@ -21,12 +23,6 @@ class MoralStory:
 
     `splits` holds the official membership where the source gives it:
     `{"action": {"norm_distance": "train", ...}, "consequence": {...}}`.
-
-    Examples
-    --------
-    >>> story = MoralStory("1", "Be kind.", moral_action="Jo smiles.", immoral_action="Jo spits.")
-    >>> story.action("immoral"), story.missing
-    ('Jo spits.', ('situation', 'intention', 'moral_consequence', 'immoral_consequence'))
     """
 
     id: str
@@ -50,7 +46,7 @@ class MoralStory:
     @property
     def sentences(self) -> dict[str, str | None]:
         """The seven sentences by name, in story order."""
-        return {name: getattr(self, name) for name in SENTENCES}
+        return values_of(self, *SENTENCES)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -72,12 +72,6 @@ class GenerationTask:
 
         `row["orientation"]` (moral, immoral) and `row["label"]` of a draft choose markers. What
         looks like a special token in a sentence is left out.
-
-        Examples
-        --------
-        >>> task = generation_task("consequence|action")
-        >>> task.prompt({"action": "Jo spits."})
-        '<|ACT|> Jo spits. <|CSQ|>'
         """
         text = self.input
         if "{M}" in text:

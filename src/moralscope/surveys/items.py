@@ -17,7 +17,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.actions import wrong_text
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 
 OURS = "values"
 _MOST_ACTIONS = 6
@@ -65,19 +65,19 @@ class Statement:
 Items = Sequence[Dilemma | Statement]
 
 
-def read_items(source: str | Path | Table, columns: Mapping[str, str] | None = None) -> Items:
+def read_items(source: str | Path | TableFile, columns: Mapping[str, str] | None = None) -> Items:
     """Read dilemmas or statements; `values` is the questionnaire that ships, - is stdin (CSV).
 
     `columns` says what a file calls its columns, where that is not what we do.
     """
-    if isinstance(source, Table):
+    if isinstance(source, TableFile):
         table = source
     elif str(source) == "-":
-        table = Table(sys.stdin.buffer, name="stdin", kind=".csv", layout=_LAYOUT)
+        table = TableFile(sys.stdin.buffer, name="stdin", kind=".csv", layout=_LAYOUT)
     elif str(source) == OURS:
-        table = Table(values_text(), name="values.csv", kind=".csv", layout=_LAYOUT)
+        table = TableFile(values_text(), name="values.csv", kind=".csv", layout=_LAYOUT)
     else:
-        table = Table(Path(source).expanduser(), layout=_LAYOUT, columns=columns)
+        table = TableFile(Path(source).expanduser(), layout=_LAYOUT, columns=columns)
     items: list[Dilemma | Statement] = []
     lines: dict[str, int] = {}  # of each id
     for line, cells in table.strict_rows((), "quote commas in CSV"):

@@ -267,14 +267,7 @@ def _value(row: Any, name: str) -> float:
 
 
 def mean_interval(values: Sequence[float], family: int = 1) -> Interval:
-    """Return a mean with its t interval; of a family of figures, the ends hold for all at once.
-
-    Examples
-    --------
-    >>> found = mean_interval([0.0, 1.0, 2.0])
-    >>> found.value, round(found.low, 2), round(found.high, 2)
-    (1.0, -1.48, 3.48)
-    """
+    """Return a mean with its t interval; of a family of figures, the ends hold for all at once."""
     sound = np.array([value for value in values if not math.isnan(value)])
     if len(sound) == 0:
         return Interval(float("nan"), float("nan"), float("nan"))

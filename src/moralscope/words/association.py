@@ -51,13 +51,6 @@ class WordAssociation:
         The sets A and B.
     seed, resamples
         The bootstrap behind every interval.
-
-    Examples
-    --------
-    >>> from moralscope.words.vectors import scripted_vectors
-    >>> axis = WordAssociation(scripted_vectors(), ["joy", "love"], ["war", "nowhere"])
-    >>> axis.missing_negative, axis.scores(["joy", "zzz"]).shape
-    (('nowhere',), (2,))
     """
 
     def __init__(

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Layout, Limits, Table
+from moralscope.io.tables import Layout, Limits, TableFile
 
 SUFFIXES = (".txt", ".text", ".md")
 MAX_SENTENCE = 1000  # words: a text without full stops is cut, not held in memory
@@ -250,7 +250,7 @@ def _from_index(path: Path, files: list[Path], index: Path) -> dict[Path, int]:
     known = {str(file.relative_to(folder)): file for file in files}
     years: dict[Path, int] = {}
     layout = Layout(order=("file", "year"), delimiters=",\t")
-    table = Table(index, kind=".csv", layout=layout, limits=Limits(file_bytes=_MAX_INDEX_BYTES))
+    table = TableFile(index, kind=".csv", layout=layout, limits=Limits(file_bytes=_MAX_INDEX_BYTES))
     # Read to its end first: what is wrong with the table is said before what is wrong in a row.
     for line, cells in list(table.strict_rows(layout.order, _COLUMNS)):
         where = f"{index} line {line}"

@@ -19,7 +19,7 @@ from moralscope.core.errors import InputError, MissingExtra
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import ModelRef, RunRecord, Statistics, absent
 from moralscope.io.actions import read_actions
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 from moralscope.models.store import data_file
 from moralscope.stats.significance import TTest, t_test
 from moralscope.stats.summary import Summary, summarise
@@ -130,7 +130,7 @@ def load_valence(path: Path | None = None) -> ValenceLexicon:
             "there is no valence lexicon",
             "run 'pip install afinn', or give a file of word<TAB>rating lines with --lexicon",
         )
-    table = Table(source, kind=".txt", layout=_LAYOUT)
+    table = TableFile(source, kind=".txt", layout=_LAYOUT)
     ratings: dict[str, float] = {}
     for line, cells in table.strict_rows():
         if not cells["line"].strip():

@@ -91,16 +91,7 @@ class WordSets:
 
 
 def load_word_sets(name: str) -> WordSets:
-    """Return built-in sets by name, or read the user's file.
-
-    Examples
-    --------
-    >>> sets = load_word_sets("caliskan-7")
-    >>> sets.x[:2], sets.published["word2vec"].d
-    (('math', 'algebra'), 0.97)
-    >>> len(load_word_sets("papers").positive), load_word_sets("papers").x
-    (46, ())
-    """
+    """Return built-in sets by name, or read the user's file."""
     path = Path(name).expanduser()
     if path.suffix.lower() in _PARSERS or path.is_file():
         remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(sorted(_built_in()))}"
@@ -119,7 +110,7 @@ class _WordSetsFile:
 
 
 def parse_word_sets(text: str, source: str) -> WordSets:
-    r"""Parse and validate a file's text; an `InputError` names the line where it can."""
+    """Parse and validate a file's text; an `InputError` names the line where it can."""
     parse = _PARSERS.get(Path(source).suffix.lower(), _PARSERS[".yaml"])
     plain = parse(Document(text, f"word sets {source}", _REMEDY))
     if not isinstance(plain, dict):

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Table
+from moralscope.io.tables import TableFile
 
 ROWS = [{"item": "1", "note": "a, “b”"}, {"item": "2", "note": "line\nbreak"}]
 
@@ -25,20 +25,20 @@ def written(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "ndjson", "parquet"])
 def test_every_format_gives_the_same_rows(tmp_path, kind):
-    found = list(Table(written(tmp_path, kind)).rows(["item"]))
+    found = list(TableFile(written(tmp_path, kind)).rows(["item"]))
     assert [row for _, row in found] == ROWS
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_a_missing_column_is_named(tmp_path, kind):
     with pytest.raises(InputError, match=r"has no column 'person' \(columns: item, note\)"):
-        list(Table(written(tmp_path, kind)).rows(["item", "person"]))
+        list(TableFile(written(tmp_path, kind)).rows(["item", "person"]))
 
 
 def test_bad_lines_are_told_by_number(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"item": 1}\nno json\n[1]\n{"item": "\xff"}\n')
-    found = dict(Table(path).rows(["item"]))
+    found = dict(TableFile(path).rows(["item"]))
     assert found == {
         1: {"item": 1},
         2: "is not JSON",
@@ -47,7 +47,7 @@ def test_bad_lines_are_told_by_number(tmp_path):
     }
     path = tmp_path / "a.csv"
     path.write_text("item,note\n1\n2,b\n", "utf-8")
-    assert list(Table(path).rows()) == [
+    assert list(TableFile(path).rows()) == [
         (2, "has 1 cells, the header 2"),
         (3, {"item": "2", "note": "b"}),
     ]
@@ -65,6 +65,6 @@ def test_what_is_no_table_is_refused(tmp_path, name, content, problem):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(InputError, match=problem):
-        list(Table(path).rows(["item"]))
+        list(TableFile(path).rows(["item"]))
     with pytest.raises(InputError, match="cannot be read"):
-        list(Table(tmp_path / "none.csv").rows())
+        list(TableFile(tmp_path / "none.csv").rows())

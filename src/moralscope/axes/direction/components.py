@@ -54,15 +54,7 @@ def leading_component(rows: Floats) -> Floats:
 
 
 def prominence(shares: Floats) -> Prominence:
-    """Judge the first of the shares.
-
-    Examples
-    --------
-    >>> prominence(np.array([0.8, 0.1, 0.1])).stands_out
-    True
-    >>> prominence(np.array([0.4, 0.3, 0.3])).stands_out
-    False
-    """
+    """Judge the first of the shares."""
     # A centred table of n rows has n - 1 components; the last, zero, is no piece of the stick.
     pieces = max(1, int((shares > 1e-12).sum()))
     stick = float((1 / np.arange(1, pieces + 1)).sum() / pieces)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from moralscope.axes.direction.components import unit
 from moralscope.core.errors import InputError
 from moralscope.io.actions import read_actions
-from moralscope.io.tables import Layout, Table
+from moralscope.io.tables import Layout, TableFile
 from moralscope.stats.correlation import auc
 
 MEANS, LDA = "difference of means", "linear discriminant"
@@ -113,7 +113,7 @@ def read_labelled(path: Path, *, all_labelled: bool) -> LabelledActions:
     """Read a list; with `all_labelled` an action without a label is refused, with its line."""
     actions = tuple(read_actions(path).actions)
     sides: dict[bool, list[str]] = {True: [], False: []}
-    table = Table(path, layout=Layout(lines_as="action", lower=True))
+    table = TableFile(path, layout=Layout(lines_as="action", lower=True))
     for line, cells in table.rows():
         if isinstance(cells, str) or not table.header or not cells["action"].strip():
             continue  # plain lines have no labels

@@ -4,10 +4,8 @@ The file names its schema, the encoder's checksum and the template's fingerprint
 fit is refused. Nothing is ever unpickled.
 """
 
-import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from moralscope.axes.templates import Template
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import to_plain
+from moralscope.core.records import to_plain, values_of
 from moralscope.io.files import write_whole
 
 SCHEMA = "moralscope.axes.direction/1"
@@ -66,10 +64,7 @@ def load_direction(path: Path, encoder: Encoder, template: Template) -> Directio
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} does not hold a direction", _REMEDY) from error
     settings = decode(DirectionSettings, plain, str(path), remedy=_REMEDY)
-    known: dict[str, Any] = {
-        field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)
-    }
-    direction = Direction(**{**known, **vectors})
+    direction = Direction(**{**values_of(settings), **vectors})
     if direction.checksum != encoder.checksum:
         raise InputError(
             f"{path} was fitted with {direction.encoder} ({direction.checksum[:12]}), "

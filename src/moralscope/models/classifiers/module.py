@@ -37,12 +37,6 @@ class Slices:
 
     A task's kind says how its columns are read: "one" label holds (softmax, the default), "many"
     may hold (sigmoid), or each column is a value on a "scale".
-
-    Examples
-    --------
-    >>> slices = Slices({"action": ("bad", "good"), "norm": ("breaks", "keeps", "neither")})
-    >>> slices.of("norm"), slices.width
-    (slice(2, 5, None), 5)
     """
 
     labels: Mapping[str, tuple[str, ...]]

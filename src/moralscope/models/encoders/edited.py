@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder, Matrix
+from moralscope.core.records import values_of
 from moralscope.models.windows import unread_tokens
 
 FORMAT = "moralscope.edit/1"
@@ -85,7 +86,7 @@ def save_edit(edit: Edit, path: Path) -> None:
     from safetensors.numpy import save
 
     names = ("name", "strength", "encoder", "checksum", "source")
-    fields = json.dumps({name: getattr(edit, name) for name in names})
+    fields = json.dumps(values_of(edit, *names))
     data = save({"basis": edit.basis}, metadata={"format": FORMAT, "edit": fields})
     half = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -30,13 +30,6 @@ class UseLiteTokenizer:
     vocabulary
         One (piece, log-probability) per id; the first six ids are reserved. The published file has
         no log-probability for pieces with a colon; the reference counts those as 0, and so do we.
-
-    Examples
-    --------
-    >>> reserved = [("?", 0.0)] * 6
-    >>> tokenizer = UseLiteTokenizer([*reserved, ("\u2581", -3.0), ("a", -2.0), ("\u2581a", -1.0)])
-    >>> tokenizer.encode("a aa"), tokenizer.encode("a\u00e9\u00e8a")
-    ([8, 8, 7], [8, 0, 7])
     """
 
     def __init__(self, vocabulary: Sequence[tuple[str, float | None]]) -> None:

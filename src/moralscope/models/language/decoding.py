@@ -55,13 +55,6 @@ def sentence_end(text: str) -> int | None:
     A full stop after a title, an initial or inside an open quotation ends nothing; one after a
     number, an abbreviation or an ellipsis ends the sentence only if a capital follows. A line
     break ends it.
-
-    Examples
-    --------
-    >>> sentence_end("Jo pays Mr. Li back. Jo is")
-    20
-    >>> sentence_end("Jo owes 3.") is None
-    True
     """
     start = len(text) - len(text.lstrip())
     for mark in _END.finditer(text, start):

@@ -43,12 +43,6 @@ class ScriptedGenerator:
     ----------
     script
         Texts to give for a prompt, in turn, in place of hashed ones.
-
-    Examples
-    --------
-    >>> generator = ScriptedGenerator({"Jo": ["smiles.", "waves. Then leaves."]})
-    >>> [one.text for one in generator.generate(["Jo"], Decoding(count=3), [7])[0]]
-    ['smiles.', 'waves. Then leaves.', 'smiles.']
     """
 
     name = "scripted"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.records import values_of
 from moralscope.io.files import write_whole
 
 CHECKPOINT = "training.safetensors"
@@ -61,7 +62,7 @@ def write_checkpoint(path: Path, state: Checkpoint) -> None:
         for part in _TENSORS
         for name, value in getattr(state, part).items()
     }
-    about = json.dumps({name: getattr(state, name) for name in _ABOUT})
+    about = json.dumps(values_of(state, *_ABOUT))
     write_whole(path, [save(tensors, {"schema": _SCHEMA, "about": about})])
 
 

@@ -11,57 +11,21 @@ import math
 import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
-from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.core.options import Option, Options, Seed, option_fields
+from moralscope.core.errors import MoralscopeError
 from moralscope.models.training.folder import Checkpoint, read_checkpoint, write_checkpoint
+from moralscope.models.training.options import Schedule
 from moralscope.models.training.records import History, Learner, Report, TrainingProgress
 
 _POOL = 50  # batches whose examples are sorted by length together, so that little is padded
 _REPORT_STEPS = 10
 _SAVE_SECONDS = 60.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Schedule(Options):
-    """How long and how fast to learn. A new knob of the loop is a field here, read below.
-
-    Recipes inherit these fields, so each is a key of a recipe and of `--set`, with its range.
-    """
-
-    epochs: Annotated[int, Option("Passes over the train part, at most.", least=0, most=10_000)] = 4
-    learning_rate: Annotated[float, Option("Rate at its peak.", most=10.0)] = 4e-4
-    batch_size: Annotated[int, Option("Examples a batch.", least=1, most=65_536)] = 64
-    accumulate: Annotated[int, Option("Batches a step.", least=1, most=4096)] = 1
-    warmup: Annotated[float, Option("Share of steps in which the rate rises.", least=0, most=1)] = (
-        0.06
-    )
-    weight_decay: Annotated[float, Option("Decay of matrices.", least=0, most=1)] = 0.01
-    clip: Annotated[float, Option("Longest gradient.", least=1e-6, most=1e6)] = 1.0
-    adam_epsilon: Annotated[float, Option("Adam's epsilon.", least=0, most=1)] = 1e-8
-    patience: Annotated[int, Option("Evaluations without a better one.", least=1, most=10_000)] = 2
-    seed: Seed = 0
-    average: Annotated[
-        float,
-        Option("Decay of a running mean of the weights, which is kept; 0: none.", least=0, most=1),
-    ] = 0.0
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        if not self.learning_rate > 0:
-            raise InputError("a learning rate is more than 0", "4e-4 is usual for an adapter")
-
-    @property
-    def plain_schedule(self) -> dict[str, Any]:
-        """These fields alone, also of a recipe: what names a run beside its data and weights."""
-        known = {field.name for field in option_fields(Schedule)}
-        return {name: value for name, value in asdict(self).items() if name in known}
 
 
 def train(

@@ -1,11 +1,47 @@
 """What every training command takes (a subject adds its files), and what every model shares."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from moralscope.core.options import Option, Options
-from moralscope.models.training.loop import Schedule
+from moralscope.core.errors import InputError
+from moralscope.core.options import Option, Options, Seed, option_fields
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule(Options):
+    """How long and how fast to learn. A new knob of the loop is a field here, read in `loop`.
+
+    Recipes inherit these fields, so each is a key of a recipe and of `--set`, with its range.
+    """
+
+    epochs: Annotated[int, Option("Passes over the train part, at most.", least=0, most=10_000)] = 4
+    learning_rate: Annotated[float, Option("Rate at its peak.", most=10.0)] = 4e-4
+    batch_size: Annotated[int, Option("Examples a batch.", least=1, most=65_536)] = 64
+    accumulate: Annotated[int, Option("Batches a step.", least=1, most=4096)] = 1
+    warmup: Annotated[float, Option("Share of steps in which the rate rises.", least=0, most=1)] = (
+        0.06
+    )
+    weight_decay: Annotated[float, Option("Decay of matrices.", least=0, most=1)] = 0.01
+    clip: Annotated[float, Option("Longest gradient.", least=1e-6, most=1e6)] = 1.0
+    adam_epsilon: Annotated[float, Option("Adam's epsilon.", least=0, most=1)] = 1e-8
+    patience: Annotated[int, Option("Evaluations without a better one.", least=1, most=10_000)] = 2
+    seed: Seed = 0
+    average: Annotated[
+        float,
+        Option("Decay of a running mean of the weights, which is kept; 0: none.", least=0, most=1),
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if not self.learning_rate > 0:
+            raise InputError("a learning rate is more than 0", "4e-4 is usual for an adapter")
+
+    @property
+    def plain_schedule(self) -> dict[str, Any]:
+        """These fields alone, also of a recipe: what names a run beside its data and weights."""
+        known = {field.name for field in option_fields(Schedule)}
+        return {name: value for name, value in asdict(self).items() if name in known}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,16 +39,7 @@ _SEE = "see docs/recipes.md"
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe(ClassifierTraining, GeneratorTraining):
-    """One training run as data. The knobs of the loop, the losses and the generators are inherited.
-
-    Examples
-    --------
-    >>> TrainingRecipe(epochs=2, grid={"batch_size": (8, 16)}).points[1].batch_size
-    16
-    >>> TrainingRecipe(epochs=-1)
-    Traceback (most recent call last):
-    moralscope.core.errors.InputError: epochs is -1; give 0 to 10,000
-    """
+    """One training run as data; the knobs of loop, losses and generators are inherited."""
 
     PACKAGE: ClassVar[str] = ""  # in whose data/training the shipped recipes lie
 

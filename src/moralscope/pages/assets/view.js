@@ -26,8 +26,8 @@
       columns: columns.map(([name, kind, digits], at) => ({ title: name, kind, digits, head: !at, filter: at ? undefined : false, ...(click && !at ? { cell: (row) => element("button", { type: "button", class: "as-link", onclick: () => click(row) }, String(row[0])) } : {}) })) });
   };
 
-  // Draws all sections into an element; `skip` names sections that are shown otherwise, `main` is where the main table goes.
-  const drawPage = (page, holder, { click, skip = [], main: place } = {}) => {
+  // Draws all sections into an element; `skip` names sections that are shown otherwise; the main table has the id "table".
+  const drawPage = (page, holder, { click, skip = [] } = {}) => {
     const main = page.main && page.sections[page.main[0]].blocks[page.main[1]], waiting = [];
     const draw = (block, heading) => {
       if (block.type === "chart") {
@@ -37,7 +37,7 @@
       }
       if (block.type === "table") {
         const made = makeTable(block, { click: block === main ? click : null, csv: block !== main });
-        if (block === main && place) { place.replaceChildren(made); return []; }
+        if (block === main) made.id = "table";
         return [block.title === heading ? null : element("h4", {}, block.title), made, block.note ? element("p", { class: "muted small" }, block.note) : null];
       }
       if (block.type === "facts") return [element("dl", { class: "facts" }, block.pairs.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))))];

@@ -129,14 +129,6 @@ def by_names(prompt: str, seed: int) -> ChatPrompt:
 
     Which two decides a hash of prompt and seed. A prompt is put on one line, so that it can open
     no turn of its own.
-
-    Examples
-    --------
-    >>> print(by_names("Do you steal?", 0).text)
-    The following is a conversation between Mia and Emma.
-    <BLANKLINE>
-    Mia: Do you steal?
-    Emma:
     """
     text = clean(prompt)
     digest = _hash(f"{seed} {text}")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import to_plain
+from moralscope.core.records import to_plain, values_of
 from moralscope.io.files import check_writable, csv_bytes, write_whole
-from moralscope.io.tables import Layout, Table, is_table
+from moralscope.io.tables import Layout, TableFile, is_table
 from moralscope.rules.collect.chatbots import MAX_PROMPT, CollectedExchange, CollectPrompt
 from moralscope.rules.exchanges import open_exchanges
 
@@ -43,7 +43,7 @@ def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> Prompt
     if is_table(path):
         rows = list(_table_rows(path, columns or {}))
     else:
-        lines = Table(path, layout=_LINES).strict_rows()
+        lines = TableFile(path, layout=_LINES).strict_rows()
         rows = [(str(n), cells["prompt"], None) for n, cells in lines if cells["prompt"].strip()]
     kept: dict[str, CollectPrompt] = {}
     left_out: Counter[str] = Counter()
@@ -101,7 +101,7 @@ def _file_bytes(rows: Sequence[CollectedExchange], form: str) -> Iterator[bytes]
     """Yield the rows as a JSONL, CSV or Parquet file."""
     plain: list[dict[str, Any]] = []
     for row in rows:
-        cells = {name: to_plain(getattr(row, name)) for name in _COLUMNS}
+        cells = to_plain(values_of(row, *_COLUMNS))
         plain.append({**cells, "keywords": "|".join(row.keywords)})
     if form == ".jsonl":
         for cells in plain:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from moralscope.core.errors import InputError
 from moralscope.io.documents import read_document
-from moralscope.io.tables import LineProblem, Table, name_problems
+from moralscope.io.tables import LineProblem, TableFile, name_problems
 from moralscope.rules.reading import LIMITS
 from moralscope.stats.text.words import lemma, words
 
@@ -170,7 +170,7 @@ def _read_tff(_path: Path, text: str) -> _Read:
 def _read_csv(path: Path, text: str) -> _Read:
     """Read a word a row; its category is the foundation with the highest probability."""
     columns = {"word": "word", **{name: f"{name}_p" for name in _EMFD}}
-    table = Table(text, name=str(path), kind=".csv", columns=columns, limits=LIMITS)
+    table = TableFile(text, name=str(path), kind=".csv", columns=columns, limits=LIMITS)
     terms = []
     for number, cells in table.good_rows(("word",)):
         parts = tuple(words(cells["word"]))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord
-from moralscope.io.tables import Table, parse_columns, rename_columns
+from moralscope.io.tables import TableFile, parse_columns, rename_columns
 from moralscope.models.store import Progress
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.heads import Head
@@ -78,7 +78,7 @@ class FilterResult:
 
 def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[LabelledExchange]:
     """Read a CSV file with the columns prompt, reply, sufficient, moral and, if known, chatbot."""
-    table = Table(
+    table = TableFile(
         path,
         kind=".csv",
         columns=rename_columns(COLUMNS, columns, path),

@@ -61,17 +61,7 @@ class GuardDecision:
 
 
 class Guard:
-    """Audits replies and decides.
-
-    Examples
-    --------
-    >>> service = Service()
-    >>> guard = Guard(service, GuardOptions(experts="scripted"))
-    >>> (decision,) = guard("Hi!", [GuardedReply("Hello you.")])
-    >>> decision.text
-    'Hello you.'
-    >>> service.close()
-    """
+    """Audits replies and decides."""
 
     def __init__(self, service: Service, options: GuardOptions) -> None:
         self._service, self.options = service, options

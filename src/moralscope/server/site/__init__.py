@@ -21,19 +21,7 @@ from moralscope.server.site.routes import Tickets
 
 
 def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
-    """Add the pages to an application of `api_app`; runs are kept in MORALSCOPE_HOME.
-
-    Examples
-    --------
-    >>> from moralscope.server.api import WorkQueue, api_app
-    >>> from moralscope.server.service import Service
-    >>> work = WorkQueue(Service())
-    >>> app = api_app(work)
-    >>> mount_site(app)
-    >>> app.url_path_for("actions")
-    '/actions'
-    >>> work.close()
-    """
+    """Add the pages to an application of `api_app`; runs are kept in MORALSCOPE_HOME."""
     app.state.runs = runs or Runs()
     app.state.chains = StoryChains(app.state.work.service.models)
     app.state.jobs = Jobs(app.state.work, app.state.runs)
@@ -48,7 +36,7 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
         async with before(within):
             yield
             for job in within.state.jobs.running():  # nobody can follow them any more
-                job.given.cancelled.set()
+                job.patience.cancelled.set()
         within.state.chains.close()
 
     app.router.lifespan_context = closing

@@ -65,19 +65,7 @@ def recipe_lines() -> list[RecipeLine]:
 
 
 class StoryChains:
-    """Runs chains on models that stay loaded.
-
-    Examples
-    --------
-    >>> told = []
-    >>> story = MoralStory("1", "Be kind.", "Jo meets a child.", "Jo wants to pass.")
-    >>> options = StoryChainOptions(generator="scripted", experts="scripted")
-    >>> models = Models()
-    >>> record = StoryChains(models).run(story, options, tell=told.append)
-    >>> [event["event"] for event in told]
-    ['proposed', 'weighed', 'proposed', 'weighed', 'row', 'row']
-    >>> models.close()
-    """
+    """Runs chains on models that stay loaded."""
 
     def __init__(self, models: Models) -> None:
         self._models = models

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moralscope.core.errors import MoralscopeError
-from moralscope.core.records import to_plain
+from moralscope.core.records import to_plain, values_of
 from moralscope.models.batching import Cancelled, Patience
 from moralscope.pages import view
 from moralscope.runs.kept import NoSuchRun, Runs
@@ -48,13 +48,13 @@ class PageJob:
     results: list[Any] = field(default_factory=list)
     record: Any = None
     counted: tuple[float, int] = (0.0, 0)  # when and at what the counting began
-    given: Patience = field(default_factory=lambda: Patience(math.inf))
+    patience: Patience = field(default_factory=lambda: Patience(math.inf))
 
     def line(self) -> dict[str, Any]:
         """Return where it stands, as the page is told."""
         names = ("id", "kind", "state", "phase", "done", "total", "began", "ended", "problem")
-        told = {name: to_plain(getattr(self, name)) for name in (*names, "run", "title")}
-        return {**told, "left": self._left(), "source": self.notes.source}
+        state = to_plain(values_of(self, *names, "run", "title"))
+        return {**state, "left": self._left(), "source": self.notes.source}
 
     def _left(self) -> float | None:
         """Return the seconds that are left, from the pace so far."""
@@ -66,23 +66,14 @@ class PageJob:
 
     def report(self, done: int, total: int) -> None:
         """Note progress; raise where it was cancelled."""
-        self.given.check()
+        self.patience.check()
         if not self.counted[0] or done < self.done:
             self.counted = (time.time(), done)
         self.phase, self.done, self.total = "", done, total
 
 
 class Jobs:
-    """All jobs of the pages.
-
-    Examples
-    --------
-    >>> from moralscope.server.service import Service
-    >>> work = WorkQueue(Service())
-    >>> Jobs(work, Runs()).running()
-    []
-    >>> work.close()
-    """
+    """All jobs of the pages."""
 
     def __init__(self, work: WorkQueue, runs: Runs) -> None:
         self._work, self._runs = work, runs
@@ -94,9 +85,9 @@ class Jobs:
         `asked` is what it is called until it has found something.
         """
         made = PageJob(kind, notes, title=asked or notes.source or kind)
-        future = self._work.start(made.given, lambda: self._run(made, job))
+        future = self._work.start(made.patience, lambda: self._run(made, job))
         future.add_done_callback(lambda ended: self._end(made, ended))
-        ended = [each.id for each in self._jobs.values() if each.state not in RUNNING]
+        ended = [job.id for job in self._jobs.values() if job.state not in RUNNING]
         for name in ended[: max(0, len(ended) - _KEPT)]:
             del self._jobs[name]
         self._jobs[made.id] = made
@@ -104,7 +95,7 @@ class Jobs:
 
     def running(self) -> list[PageJob]:
         """Return the jobs at work."""
-        return [each for each in self._jobs.values() if each.state in RUNNING]
+        return [job for job in self._jobs.values() if job.state in RUNNING]
 
     def listed(self) -> list[dict[str, Any]]:
         """Return the jobs, the newest first."""
@@ -118,15 +109,15 @@ class Jobs:
 
     def cancel(self, name: str) -> None:
         """Ask a job to stop; it does at its next step, and nothing of it is kept."""
-        self.get(name).given.cancelled.set()
+        self.get(name).patience.cancelled.set()
 
     async def follow(self, name: str) -> AsyncIterator[str]:
         """Yield lines: where the job stands, each result, and at the end the record."""
-        job, told, last = self.get(name), 0, ""
+        job, sent, last = self.get(name), 0, ""
         while True:
             is_over = job.state not in RUNNING
-            for result in job.results[told:]:
-                told += 1
+            for result in job.results[sent:]:
+                sent += 1
                 yield _line(type="result", result=result)
             line = _line(type="job", job=job.line())
             if line != last:
@@ -142,10 +133,10 @@ class Jobs:
     def _run(self, made: PageJob, job: Job) -> None:
         made.state = "running"
 
-        def told(what: str) -> None:
+        def phase(what: str) -> None:
             made.phase = what
 
-        with loading(told):
+        with loading(phase):
             record = job(made.report, lambda result: made.results.append(to_plain(result)))
         made.record = to_plain(record)
         try:
@@ -189,12 +180,12 @@ def asked_title(kind: str, source: str, request: dict[str, Any]) -> str:
     actions, exchanges = request.get("actions"), request.get("exchanges")
     items = request.get("items")
     if isinstance(actions, list) and actions:
-        told = f"{len(actions):,} actions, {str(actions[0])[:40]} …"
+        what = f"{len(actions):,} actions, {str(actions[0])[:40]} …"
     elif isinstance(exchanges, list) and len(exchanges) > 1:
-        told = f"{len(exchanges):,} replies"
+        what = f"{len(exchanges):,} replies"
     elif isinstance(items, list):
-        told = f"{len(items):,} items"
+        what = f"{len(items):,} items"
     else:
         one = exchanges[0] if isinstance(exchanges, list) and exchanges else request
-        told = str(one.get("reply") or one.get("norm") or "")[:60] if isinstance(one, dict) else ""
-    return f"{kind}{f' of {source}' if source else ''}: {told}"
+        what = str(one.get("reply") or one.get("norm") or "")[:60] if isinstance(one, dict) else ""
+    return f"{kind}{f' of {source}' if source else ''}: {what}"

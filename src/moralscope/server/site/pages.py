@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from moralscope.axes.options import AXES, DEFAULT_BASE, FITS, AxisKind, AxisOptions
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
-from moralscope.io.tables import Layout, Limits, Table
+from moralscope.io.tables import Layout, Limits, TableFile
 from moralscope.models.options import ENCODERS, EXPERTS
 from moralscope.models.options import SPEAKERS as SUBJECTS
 from moralscope.models.store.data_cards import list_data
@@ -105,7 +105,7 @@ def _page(name: str, **values: Any) -> Response:
 
 
 def _states(request: Request) -> dict[str, str]:
-    return {each.name: each.state for each, _ in request.app.state.work.service.listed()}
+    return {model.name: model.state for model, _ in request.app.state.work.service.listed()}
 
 
 @router.get("/")
@@ -230,22 +230,20 @@ def read_upload(name: str, data: bytes) -> dict[str, Any]:
         path.write_bytes(data)
         limits = Limits(rows=MAX_ACTIONS)
         layout = Layout(lines_as="line", delimiters=",;\t" if safe == ".csv" else "")
-        table = Table(path, name=shown, limits=limits, layout=layout)
+        table = TableFile(path, name=shown, limits=limits, layout=layout)
         try:
-            found = [cells for _, cells in table.strict_rows() if any(cells.values())]
+            rows = [cells for _, cells in table.strict_rows() if any(cells.values())]
         except InputError as error:
             many = "give it in parts" in error.remedy
             remedy = "use the command line for more" if many else error.remedy
             raise InputError(error.problem, remedy) from None
-    if not found:
+    if not rows:
         raise InputError(f"{shown} holds no rows", f"give {_READ} with a row each")
-    columns = list(dict.fromkeys(key for cells in found for key in cells))
-    texts = [[_cell(cells.get(column)) for column in columns] for cells in found]
+    columns = list(dict.fromkeys(key for cells in rows for key in cells))
+    texts = [
+        ["" if cells.get(name) is None else str(cells[name]) for name in columns] for cells in rows
+    ]
     return {"name": shown, "columns": columns, "rows": texts}
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else str(value)
 
 
 @cache
@@ -293,16 +291,16 @@ def shipped_experts() -> tuple[ShippedExperts, ...]:
 
     Examples
     --------
-    >>> {each.licence for each in shipped_experts()}
+    >>> {experts.licence for experts in shipped_experts()}
     {'Apache-2.0'}
     """
-    found = []
+    cards = []
     folders = importlib.resources.files("moralscope") / "weights"
-    for folder in sorted(folders.iterdir(), key=lambda each: each.name):
+    for folder in sorted(folders.iterdir(), key=lambda folder: folder.name):
         file = folder / "expert.json"
         if file.is_file():
             known = json.loads(file.read_text("utf-8"))
             card = known["card"]
             tasks, data = tuple(known["tasks"]), tuple(card["data"])
-            found.append(ShippedExperts(folder.name, known["base"], tasks, data, card["licence"]))
-    return tuple(found)
+            cards.append(ShippedExperts(folder.name, known["base"], tasks, data, card["licence"]))
+    return tuple(cards)

@@ -159,8 +159,8 @@ async def start(request: Request, body: JobRequest) -> dict[str, Any]:
 
 
 def _first_problem(error: ValidationError) -> str:
-    told = error.errors()[0]
-    return f"{'.'.join(str(part)[:40] for part in told['loc'])}: {str(told['msg'])[:200]}"
+    first = error.errors()[0]
+    return f"{'.'.join(str(part)[:40] for part in first['loc'])}: {str(first['msg'])[:200]}"
 
 
 @router.get("/jobs")
@@ -197,8 +197,8 @@ def save(
     request: Request, record: Record, source: Annotated[str, Query(max_length=MAX_TITLE)] = ""
 ) -> dict[str, Any]:
     """Keep a run record that a command saved."""
-    found: dict[str, Any] = to_plain(_runs(request).save(record, PageNotes(source=source)))
-    return found
+    line: dict[str, Any] = to_plain(_runs(request).save(record, PageNotes(source=source)))
+    return line
 
 
 @router.get("/runs/{name}")
@@ -211,8 +211,8 @@ def load(request: Request, name: str) -> Any:
 @router.patch("/runs/{name}")
 def rename(request: Request, name: str, body: Title) -> dict[str, Any]:
     """Give a run another title."""
-    found: dict[str, Any] = to_plain(_runs(request).rename(name, body.title))
-    return found
+    line: dict[str, Any] = to_plain(_runs(request).rename(name, body.title))
+    return line
 
 
 @router.delete("/runs/{name}", status_code=204)
@@ -225,8 +225,8 @@ def delete(request: Request, name: str) -> Response:
 @router.post("/runs/{name}/remarks")
 def remark(request: Request, name: str, body: Remark) -> dict[str, Any]:
     """Keep what somebody says of a verdict."""
-    found: dict[str, Any] = to_plain(_runs(request).remark(name, body.model_dump()))
-    return found
+    line: dict[str, Any] = to_plain(_runs(request).remark(name, body.model_dump()))
+    return line
 
 
 @router.get("/remarks")
@@ -249,12 +249,12 @@ def compare(request: Request, body: PairOfRuns) -> Any:
                 _standardised(runs.load(n), Path(folder, f"{i}.json")) for i, n in enumerate(names)
             ]
         try:
-            found = to_plain(compare_runs(paths[0], paths[1]))
+            record = to_plain(compare_runs(paths[0], paths[1]))
         except InputError as error:
             raise InputError(_named(error.problem, paths, titles), error.remedy) from None
-    found["config"]["runs"] = titles
-    found["warnings"] = [_named(line, paths, titles) for line in found["warnings"]]
-    return {**found, "view": view(found)}
+    record["config"]["runs"] = titles
+    record["warnings"] = [_named(line, paths, titles) for line in record["warnings"]]
+    return {**record, "view": view(record)}
 
 
 def _named(line: str, paths: list[Path], titles: list[str]) -> str:

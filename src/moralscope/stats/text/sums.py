@@ -63,14 +63,7 @@ def ratio(sums: Floats) -> Floats:
 
 
 def measure(sums: Sums, groups: Sequence[str] | None = None, *, seed: int = 0) -> SampleInterval:
-    """Return the metric with a percentile bootstrap interval over groups of items.
-
-    Examples
-    --------
-    >>> found = measure(mean_sums([0.0, 1.0, 1.0, 0.0]), ["a", "a", "b", "b"])
-    >>> found.value, found.low <= 0.5 <= found.high, found.n
-    (0.5, True, 4)
-    """
+    """Return the metric with a percentile bootstrap interval over groups of items."""
     n = len(sums.table)
     grouped = grouped_rows(sums.table, groups)
     if len(grouped) < 2:

@@ -18,21 +18,7 @@ from moralscope.stories.tasks import classification_task
 
 
 def explain(recipe: ChainRecipe, decoding: Decoding | None = None) -> list[str]:
-    """Return the lines of the diagram and, below them, a sentence about each step.
-
-    Examples
-    --------
-    >>> from moralscope.stories.chains.recipes import load_recipe
-    >>> for line in explain(load_recipe("action-sample"))[:7]:
-    ...     print(line)
-    action-sample: One action from the context, as the generator gives it.
-    <BLANKLINE>
-      story and target: norm, situation, intention
-        │
-        ├─ 1 propose    actions  (action|context, 1 candidate)
-        │
-        ▼
-    """
+    """Return the lines of the diagram and, below them, a sentence about each step."""
     decoding = decoding or Decoding(count=10)
     title = f"{recipe.name}: {recipe.about}" if recipe.about else recipe.name
     once = "story and target" if by_target(recipe) else "story"

@@ -55,14 +55,7 @@ def load_recipe(name: str) -> ChainRecipe:
 
 
 def parse_recipe(text: str, name: str, origin: str) -> ChainRecipe:
-    """Turn TOML into a checked recipe.
-
-    Examples
-    --------
-    >>> text = 'steps = [{name = "a", do = "propose", task = "action|context"}]'
-    >>> parse_recipe(text, "mine", "mine.toml").steps[0].task
-    'action|context'
-    """
+    """Turn TOML into a checked recipe."""
     values = {"name": name, **Document(text, origin, _DOCS).toml_values()}
     recipe = decode(ChainRecipe, values, origin, remedy=_DOCS, exact=True)
     if not 1 <= len(recipe.steps) <= MAX_STEPS:

@@ -39,14 +39,7 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class OwnAct:
-    """An act as the one who does it tells it: "lie to my boss", "lied …", "lying …".
-
-    Examples
-    --------
-    >>> act = own_phrase("steal a car from your boss")
-    >>> act.base, act.past
-    ('steal a car from my boss', 'stole a car from my boss')
-    """
+    """An act as the one who does it tells it: "lie to my boss", "lied …", "lying …"."""
 
     base: str
     past: str
@@ -109,15 +102,6 @@ def own_act(sentence: str, verbs: frozenset[str], gender: str | None = None) -> 
         Verbs in the third person that may follow "and" (`present_verbs`).
     gender
         m or f where it is known; else the sentence's only pronouns say it.
-
-    Examples
-    --------
-    >>> verbs = frozenset({"lies", "takes", "is"})
-    >>> act = own_act("Mike lies to his boss and takes the money.", verbs)
-    >>> act.base, act.gerund
-    ('lie to my boss and take the money', 'lying to my boss and taking the money')
-    >>> own_act("The boss lies.", verbs) is None
-    True
     """
     words = _WORD.findall(sentence.translate(_PLAIN).strip().rstrip(".!"))[:100]
     subject = _subject(words)

@@ -25,16 +25,7 @@ LONGEST = 600  # characters; no norm is longer, and hostile input must not cost 
 
 
 def parse_norm(text: str) -> Norm | None:
-    """Read a norm, or return None when it is in no frame that is known.
-
-    Examples
-    --------
-    >>> norm = parse_norm("It's rude to not pay back a friend.")
-    >>> norm.judgment, norm.polarity, norm.behaviour, norm.negated
-    ('rude', 1, 'pay back a friend', True)
-    >>> parse_norm("La vie est belle.") is None
-    True
-    """
+    """Read a norm, or return None when it is in no frame that is known."""
     line = tidy(text)
     if not line or len(line) > LONGEST:
         return None

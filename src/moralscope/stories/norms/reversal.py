@@ -45,12 +45,6 @@ def swap_norms(stories: Sequence[MoralStory], seed: int) -> dict[str, str]:
     40 that all do, the one that shares fewest is taken. Norms with a single content word are
     passed over where others exist, for they concern nearly everything. A story for which there is
     no other norm is left out.
-
-    Examples
-    --------
-    >>> pair = [MoralStory("1", "Pay debts."), MoralStory("2", "Feed your dog.")]
-    >>> swap_norms(pair, seed=0)
-    {'1': 'Feed your dog.', '2': 'Pay debts.'}
     """
     draw = random.Random(seed)  # noqa: S311
     words = {story.norm: content_words(story.norm) for story in stories if story.norm}
@@ -118,15 +112,7 @@ _DENIES = ("not {vp}", "not to {vp}", "not {ger}")
 
 
 def reverse_norm(text: str, *, variant: int = 0) -> str | None:
-    """Return the norm with the opposite judgment, or None when it cannot be read.
-
-    Examples
-    --------
-    >>> reverse_norm("It's rude to not pay back a friend.")
-    "It's polite to not pay back a friend."
-    >>> reverse_norm("You should keep promises.")
-    "You shouldn't keep promises."
-    """
+    """Return the norm with the opposite judgment, or None when it cannot be read."""
     wordings = reversals(text)
     return wordings[variant % len(wordings)] if wordings else None
 

@@ -124,18 +124,7 @@ _BUILDS: dict[str, Build] = {"googlenews-26k": _converted, "glove-50": _glove_50
 
 
 def save_vectors(vectors: WordVectors, path: Path) -> None:
-    """Write vectors as safetensors that `load_vectors` maps; whole or not at all.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from moralscope.words.vectors import load_vectors
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "mine.safetensors"
-    ...     save_vectors(load_vectors("scripted"), file)
-    ...     load_vectors(str(file)).dimension
-    32
-    """
+    """Write vectors as safetensors that `load_vectors` maps; whole or not at all."""
     broken = next((word for word in vectors.words if not word or "\n" in word), None)
     if broken is not None:
         raise InputError(f"{vectors.name} holds the word {broken!r}", "words are one line of text")

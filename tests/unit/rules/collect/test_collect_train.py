@@ -53,13 +53,13 @@ def trained(tmp_path_factory, base, labelled):
 
 def test_the_record_has_the_table_of_the_paper(trained):
     _, record = trained
-    rows = [(row["task"], row["chatbot"], row["n"]) for row in record.results]
+    rows = [(row.task, row.chatbot, row.n) for row in record.results]
     assert rows[0] == ("sufficiency", "all", 16)
     assert {row[1] for row in rows} == {"all", "one", "two"}
     assert len(rows) == 6
     assert record.statistics["parts"] == {"train": 48, "dev": 16, "test": 16}
     assert record.statistics["labels"]["sufficiency"] == {"sufficient": 40, "insufficient": 40}
-    assert all(0 <= row["low"] <= row["f1"] <= row["high"] <= 100 for row in record.results)
+    assert all(0 <= row.low <= row.f1 <= row.high <= 100 for row in record.results)
 
 
 def test_what_was_learnt_is_on_the_card_and_taken_by_collect(trained):
@@ -84,9 +84,9 @@ def test_it_learns_and_what_was_written_is_what_was_measured(trained, labelled):
     for task in TASKS:
         told = prepare_experts(str(out)).expert(task).probabilities(pairs)[:, 1] > 0.5
         again = measure_filter([row.labels[task] for row in test], told.tolist())
-        measured = next(row for row in record.results if row["task"] == task)
-        assert again.f1 == pytest.approx(measured["f1"])
-    assert record.results[0]["f1"] > 80
+        measured = next(row for row in record.results if row.task == task)
+        assert again.f1 == pytest.approx(measured.f1)
+    assert record.results[0].f1 > 80
 
 
 def test_the_papers_settings():

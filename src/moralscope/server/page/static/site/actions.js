@@ -48,7 +48,7 @@ function drawAll() {
   const all = record.results;
   show(`${all.length.toLocaleString("en")} ${all.length === 1 ? "action" : "actions"}, ${model()}`);
   $("detail").hidden = true;
-  drawPage(record.view, $("views"), { click: ([action]) => detail(action), main: $("table") });
+  drawPage(record.view, $("views"), { click: ([action]) => detail(action) });
   notes(record.warnings);
   const chart = () => $("views").querySelector(".chart");
   shareBar({ name: "scores", link: address, record: () => record, run: () => kept, chart,

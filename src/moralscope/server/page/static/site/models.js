@@ -37,7 +37,7 @@ const rowsOf = () => [...record.results].sort((a, b) => b.spread - a.spread).map
 function drawAll() {
   say("found-trouble", "");
   show(`${names().join(", ")}: ${record.results.length.toLocaleString("en")} actions`);
-  drawPage(record.view, $("views"), { main: $("table") });
+  drawPage(record.view, $("views"));
   notes(record.warnings);
   shareBar({ name: "models", link: () => `/models?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => $("views").querySelector(".chart"),
     rows: () => [["action", ...names(), "spread"], ...rowsOf().map(({ action, scores, row }) => [action, ...scores, row.spread])] });

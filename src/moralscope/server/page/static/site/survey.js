@@ -39,8 +39,7 @@ const isScale = () => record.config.kind === "questionnaire";
 function drawAll() {
   say("found-trouble", "");
   show(record.view.title);
-  $("table-title").textContent = record.view.sections[record.view.main[0]].title;
-  drawPage(record.view, $("views"), { main: $("table") });
+  drawPage(record.view, $("views"));
   notes(record.warnings);
   shareBar({ name: "survey", link: () => `/survey?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => $("views").querySelector(".chart"), rows: () => (isScale() ? scaleRows() : choiceRows()) });
 }
