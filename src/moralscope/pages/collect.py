@@ -24,8 +24,8 @@ def collect_page(record: RunRecord) -> Page:
     statistics: CollectStatistics = record.statistics
     results: Sequence[CollectedExchange] = record.results
     bots = list(statistics.forms)
-    counts = list(statistics.prompts.items())
-    prompts = Table("Prompts", head("prompts | count: whole"), counts)
+    asked_and_left = list(statistics.prompts.items())
+    prompts = Table("Prompts", head("prompts | count: whole"), asked_and_left)
     several = len(bots) > 1
     titles = [*bots, *(["all"] if several else [])]
     rows: list[list[object]] = []
