@@ -114,6 +114,16 @@ def compare_page(record: RunRecord) -> Page:
         sections.append(Section("Agreement of the models", [], [table], shown="all"))
     for index, pair in enumerate(pairs):
         sections += _disagreements(compared, index, pair)
+    if statistics.human:
+        rows = [
+            [name, people, correlation_text(one.pearson), correlation_text(one.spearman)]
+            for name, human in statistics.human.items()
+            for people, one in human.populations.items()
+        ]
+        beside = Table(
+            "Agreement with people", head("model | people | r: right | rho: right"), rows
+        )
+        sections.append(Section("Beside what people say", [], [beside], shown="all"))
     sections.append(Section("", gate_line(statistics.gate), shown="terminal"))
     figures = [(f"{len(compared):,}", "actions compared")]
     figures += [(f"{pair.pearson.r:.2f}", f"r, {' / '.join(pair.pair)}") for pair in pairs[:3]]
