@@ -94,8 +94,8 @@ def test_wrong_policies_and_kinds_are_refused(tmp_path):
         (b"", "holds no rules"),
         (b"{", "line 1 is not JSON"),
         (b"[" * 100_000, "line 1 is not JSON"),
-        (b'{"model": "m"}\n', "line 1 lacks a text"),
-        (b'{"model": "m", "prompt": 1, "reply": "b", "rule": "c"}\n', "line 1 lacks a text"),
+        (b'{"model": "m"}\n', "line 1: has no 'prompt'"),
+        (b'{"model": "m", "prompt": 1, "reply": "b", "rule": "c"}\n', "line 1: prompt is '1'"),
         (b"\xff\xfe\n", "line 1 is not valid UTF-8"),
     ],
 )

@@ -267,7 +267,7 @@ def _run_records() -> list[tuple[str, str | bytes]]:
     score = {**head, "job": "score", "config": {"axis": "choice"}, "models": [model]}
     judged = {"text": _RULE, "source": "rulebook", "alignment": {"label": "agree"}}
     verdict = {"flag": False, "score": 0.0, "reason": "no rule applies"}
-    audit = {"prompt": "Hi!", "reply": "Hello.", "rules": [judged], "verdict": verdict}
+    audit = {"id": "1", "prompt": "Hi!", "reply": "Hello.", "rules": [judged], "verdict": verdict}
     return [
         (".json", json.dumps({**score, "results": [scored], "statistics": {}, "warnings": ["w"]})),
         (".json", json.dumps({**head, "job": "audit", "config": {}, "results": [audit]})),
@@ -304,13 +304,8 @@ def _projects() -> list[tuple[str, str | bytes]]:
 
 
 def _items() -> list[tuple[str, str | bytes]]:
-    row = {"pack": "p", "rater": "r", "item": "1", "text": "Jo waits."}
-    row |= {"context": {**_STORY, "asked": "follow it"}, "questions": {"intention": "?"}}
-    sheet = "pack,rater,item,text,intention,story_norm,story_situation,story_intention,story_asked"
     return [
-        (".jsonl", json.dumps(row)),
         (".jsonl", _csv(*(json.dumps({"norm": f"Be kind {n}."}) for n in range(3)))),
-        (".csv", _csv(sheet, "p,r,1,Jo waits.,,Be kind.,A.,B.,follow it")),
         (".csv", _csv("id,action,chatbot", "A,wave to a friend,ours", "B,lie,")),
     ]
 

@@ -40,7 +40,7 @@ def one_line(run):
 def test_the_table_shows_agreement_and_disagreements(run):
     code, out, _ = run(*TWO, *ACTIONS)
     assert code == 0
-    for text in ("Pearson's r", "1.00 (", "0 of 4", "largest disagreements", *ACTIONS):
+    for text in ("Pearson's r", "1.00 (", "0 of 4", "Largest differences", *ACTIONS):
         assert text in out
 
 

@@ -101,7 +101,7 @@ def test_the_table_the_record_and_the_report(run, file, tmp_path):
     words = ("stories", "chain", "action-ranking", "--stories", file, *SCRIPTED)
     code, shown, _ = run(*words, "--out", out, "--report", report, "--count", "4")
     assert code == 0
-    for text in ("action-ranking: 4 results", "moral", "best action (rank)", "skipped"):
+    for text in ("action-ranking: 4 results", "moral", "skipped"):
         assert text in shown
     assert len(json.loads(out.read_text())["results"][0]["candidates"]) == 4
     assert "Mia wants to paint her wall." in report.read_text()
@@ -196,7 +196,7 @@ def test_wrong_usage_is_one_line(one_line, file, words, said):
 def test_a_recipe_with_a_cycle_is_one_line_with_file_and_step(one_line, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('steps = [{name = "a", do = "rank", expert = "action", from = "a"}]')
-    assert "mine.toml, step 'a' is part of a cycle" in one_line("stories", "chain", path)
+    assert "mine.toml, step 'a' takes texts from 'a'" in one_line("stories", "chain", path)
 
 
 def test_a_file_without_stories_is_one_line(one_line, tmp_path):

@@ -31,7 +31,7 @@ def test_a_file_is_answered_by_a_report(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = run("--file", path)
     assert result.exit_code == 0
-    assert "1 of 2 norms reversed (50.0%)" in result.output
+    assert "1 of 2 norms reversed (50.0 %)" in result.output
     assert "not read: Hum softly!" in result.output
 
 

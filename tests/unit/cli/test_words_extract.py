@@ -31,8 +31,8 @@ EXTRACT = "extract --vectors scripted --verbs verbs.txt --lexicon ratings.txt"
 def test_two_columns_show_scores_and_ranks_in_the_papers(run):
     text = run(f"{EXTRACT} -n 2")
     assert "scripted, 4 verbs in 46 words" in text
-    ranked = {line.split()[place] for line in text.splitlines()[2:4] for place in (0, 4)}
-    assert {word.rstrip("°") for word in ranked} == {"hug", "help", "harm", "kill"}
+    shown = " ".join(text.splitlines()[2:4]).replace("°", "").split()
+    assert {"hug", "help", "harm", "kill"} <= set(shown)
     assert "of 50 have a vector" in text
     assert "valence by ratings" in text
 
@@ -50,5 +50,5 @@ def test_validate_shows_the_paper_beside_its_own_lists_only(run):
     own = run("validate --dos dos.txt --donts donts.txt --lexicon ratings.txt")
     assert "paper" not in own
     empty = next(line for line in own.splitlines() if line.startswith("rated only, don'ts"))
-    assert empty.split("n  ")[1].strip() == "- (-), 0"
+    assert empty.split("n  ")[1].strip() == "-, 0"
     assert "note: fewer than two of the don'ts are in ratings" in own
