@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+import moralscope
+from moralscope.core.records import to_plain
+
 from .targets import GUARDED_KEY, SHARD, TARGETS, Target
 
 # Pieces that parsers trip over, put in by the mutators; libFuzzer takes at most 64 bytes of each.
@@ -265,12 +268,10 @@ def _run_records() -> list[tuple[str, str | bytes]]:
     scored = {"action": "a", "score": 0.1, "low": 0.0, "high": 0.2, "prompts": [0.1, 0.1]}
     model = {"name": "scripted", "sha256": "0" * 64}
     score = {**head, "job": "score", "config": {"axis": "choice"}, "models": [model]}
-    judged = {"text": _RULE, "source": "rulebook", "alignment": {"label": "agree"}}
-    verdict = {"flag": False, "score": 0.0, "reason": "no rule applies"}
-    audit = {"id": "1", "prompt": "Hi!", "reply": "Hello.", "rules": [judged], "verdict": verdict}
+    audit = to_plain(moralscope.audit(prompt="Hi!", reply="Hello.", experts="scripted"))
     return [
         (".json", json.dumps({**score, "results": [scored], "statistics": {}, "warnings": ["w"]})),
-        (".json", json.dumps({**head, "job": "audit", "config": {}, "results": [audit]})),
+        (".json", json.dumps(audit)),
         (".json", json.dumps({**head, "job": "other", "config": {}, "results": [[1]]})),
     ]
 

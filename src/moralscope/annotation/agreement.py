@@ -185,13 +185,7 @@ def agreement(
 
 
 def parse_levels(levels: str | Mapping[str, str] | None) -> dict[str, str]:
-    """Read `severity=ordinal,rule=text`: field and level.
-
-    Examples
-    --------
-    >>> parse_levels("severity=ordinal, the rule=text")
-    {'severity': 'ordinal', 'the rule': 'text'}
-    """
+    """Read `severity=ordinal,rule=text`: field and level."""
     return dict(levels) if isinstance(levels, Mapping) else parse_pairs(levels, "--levels", _LEVELS)
 
 

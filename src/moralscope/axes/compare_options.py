@@ -46,13 +46,7 @@ GateText = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions(Options):
-    """How several encoders are compared on the same actions.
-
-    Examples
-    --------
-    >>> CompareOptions(encoders=("minilm,mpnet",)).encoders
-    ('minilm', 'mpnet')
-    """
+    """How several encoders are compared on the same actions."""
 
     encoders: EncoderNames = ("minilm", "mpnet")
     models: Annotated[

@@ -219,13 +219,7 @@ def demo(
     report: Report | None = None,
     **keywords: Any,
 ) -> RunRecord:
-    """Score the twenty actions of the tour on the judge's axis.
-
-    Examples
-    --------
-    >>> len(demo(encoder="scripted").results)
-    20
-    """
+    """Score the twenty actions of the tour on the judge's axis."""
     chosen = chosen_options(DemoOptions, options, keywords)
     return score(DEMO_ACTIONS, chosen.score_options(), built=built, report=report)
 

@@ -119,13 +119,7 @@ class Template:
 
 
 def takes_an(noun: str) -> bool:
-    """Say whether English puts "an" before the noun.
-
-    Examples
-    --------
-    >>> [takes_an(noun) for noun in ("engineer", "umpire", "heir", "union leader", "European")]
-    [True, True, True, False, False]
-    """
+    """Say whether English puts "an" before the noun."""
     return bool(_VOWEL_SOUND.match(noun)) and not _CONSONANT_SOUND.match(noun)
 
 

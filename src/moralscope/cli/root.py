@@ -46,13 +46,7 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
 
 
 def build_app(words: Sequence[str] = ()) -> typer.Typer:
-    """Return the command tree, or only the command that a command line begins with.
-
-    Examples
-    --------
-    >>> [command.name for command in build_app(["score", "kill time"]).registered_commands]
-    ['score']
-    """
+    """Return the command tree, or only the command that a command line begins with."""
     app = typer.Typer(
         name="moralscope",
         help="Measure, explain and steer the moral values that text models carry.",

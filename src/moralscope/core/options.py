@@ -85,13 +85,7 @@ Seed = Annotated[int, Option("Seed of everything random.", least=0, most=2**32 -
 
 
 def group_place(group: str) -> int:
-    """Return a number that puts the groups of a command in their order.
-
-    Examples
-    --------
-    >>> sorted(["More", "Output", "Rules", "Input"], key=group_place)
-    ['Input', 'Rules', 'Output', 'More']
-    """
+    """Return a number that puts the groups of a command in their order."""
     if group in _FIRST:
         return _FIRST.index(group)
     return len(_FIRST) + (1 + _LAST.index(group) if group in _LAST else 0)
@@ -128,13 +122,7 @@ def _fields(kind: Any) -> tuple[OptionField, ...]:
 
 
 def build_options(kind: type[T], keywords: Mapping[str, Any]) -> T:
-    """Return options from keywords; a name that is not among them is refused with the nearest.
-
-    Examples
-    --------
-    >>> build_options(Options, {})
-    Options()
-    """
+    """Return options from keywords; a name that is not among them is refused with the nearest."""
     known = [field.name for field in dataclasses.fields(kind)]
     for name in keywords:
         if name not in known:
@@ -143,13 +131,7 @@ def build_options(kind: type[T], keywords: Mapping[str, Any]) -> T:
 
 
 def chosen_options(kind: type[T], options: T | None, keywords: Mapping[str, Any]) -> T:
-    """Return the options of a call that takes them whole or by keyword, not both.
-
-    Examples
-    --------
-    >>> chosen_options(Options, None, {})
-    Options()
-    """
+    """Return the options of a call that takes them whole or by keyword, not both."""
     if options is None:
         return build_options(kind, keywords)
     if keywords:
@@ -161,13 +143,7 @@ def chosen_options(kind: type[T], options: T | None, keywords: Mapping[str, Any]
 
 
 def plain_options(options: Options) -> dict[str, Any]:
-    """Return what was said of a run, as a run record keeps it: options unlike their defaults.
-
-    Examples
-    --------
-    >>> plain_options(Options())
-    {}
-    """
+    """Return what was said of a run, as a run record keeps it: options unlike their defaults."""
     values = ((field, getattr(options, field.name)) for field in option_fields(type(options)))
     return {field.name: _plain(value) for field, value in values if value != field.default}
 

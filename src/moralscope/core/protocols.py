@@ -172,13 +172,7 @@ class Classifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The pairs that are read in place of one pair, and what none of them holds.
-
-    Examples
-    --------
-    >>> Windows((("", "Jo lies."),), dropped=3, unknown=1).unread
-    4
-    """
+    """The pairs that are read in place of one pair, and what none of them holds."""
 
     pairs: tuple[Pair, ...]
     dropped: int = 0  # tokens that are in no window

@@ -67,13 +67,7 @@ class NoStatistics(Statistics):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A figure with its 95 % interval; not a number where nothing can be said.
-
-    Examples
-    --------
-    >>> Interval(0.8, 0.7, 0.9).low
-    0.7
-    """
+    """A figure with its 95 % interval; not a number where nothing can be said."""
 
     value: float
     low: float
@@ -93,11 +87,6 @@ class ActionScore:
 
     `prompts` holds the bias under each prompt, `sum` their sum (what the papers' tables print).
     `unread` counts the tokens that no model read: too many, or not in its vocabulary.
-
-    Examples
-    --------
-    >>> ActionScore("kill time", 0.02, -0.01, 0.05, (0.01, 0.03), 0.04).score
-    0.02
     """
 
     action: str
@@ -119,13 +108,7 @@ class RankedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How a generator picks tokens: greedy, beam or nucleus; `count` candidates a prompt.
-
-    Examples
-    --------
-    >>> Decoding(count=10).p
-    0.9
-    """
+    """How a generator picks tokens: greedy, beam or nucleus; `count` candidates a prompt."""
 
     strategy: str = "nucleus"
     count: int = 1
@@ -247,13 +230,7 @@ def values_of(record: Any, *names: str) -> dict[str, Any]:
 
 
 def to_plain(value: Any) -> Any:
-    """Turn records into what JSON can hold; a number that is not finite becomes null.
-
-    Examples
-    --------
-    >>> to_plain(RankedAnswer("bread", float("nan")))
-    {'answer': 'bread', 'score': None}
-    """
+    """Turn records into what JSON can hold; a number that is not finite becomes null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | int):

@@ -24,13 +24,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def look_up(kind: str, name: str, entries: Mapping[str, T]) -> T:
-    """Return an entry by its name, or raise `UnknownName` with the nearest known name.
-
-    Examples
-    --------
-    >>> look_up("encoder", "minilm", {"minilm": 1})
-    1
-    """
+    """Return an entry by its name, or raise `UnknownName` with the nearest known name."""
     if name not in entries:
         raise UnknownName(f"there is no {kind} '{name}'", did_you_mean(name, entries))
     return entries[name]

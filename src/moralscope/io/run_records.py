@@ -85,13 +85,7 @@ def clean_text(value: str, most: int | None = _MAX_TEXT) -> str:
 
 
 def text(value: Any) -> str:
-    """Write any plain value as one line of text.
-
-    Examples
-    --------
-    >>> text([True, 0.25, {"a": 1}])
-    'yes, 0.25, a 1'
-    """
+    """Write any plain value as one line of text."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:

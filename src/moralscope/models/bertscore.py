@@ -87,13 +87,7 @@ def match(
 
 
 def idf_weights(references: Sequence[Sequence[int]]) -> dict[int, float]:
-    """Return log((M + 1) / (df + 1)) of every token in M references; an unseen one is at -1.
-
-    Examples
-    --------
-    >>> {token: round(weight, 3) for token, weight in idf_weights([(7, 8), (7,)]).items()}
-    {7: 0.0, 8: 0.405, -1: 1.099}
-    """
+    """Return log((M + 1) / (df + 1)) of every token in M references; an unseen one is at -1."""
     counts = Counter(token for ids in references for token in sorted(set(ids)))
     total = len(references) + 1
     weights = {token: math.log(total / (count + 1)) for token, count in counts.items()}

@@ -163,13 +163,7 @@ def _count_rules(table: pa.Table, limits: Thresholds, broken: Frequent, kept: Fr
 
 
 def audit_schema(*, revised: bool) -> pa.Schema:
-    """Return the columns that an audit adds to a corpus.
-
-    Examples
-    --------
-    >>> audit_schema(revised=False).names
-    ['flag', 'score', 'status', 'reason', 'basis', 'concern', 'probability', 'rules', 'unread']
-    """
+    """Return the columns that an audit adds to a corpus."""
     left_out = (*_INPUT, "verdict", *(() if revised else _REVISED))
     return pa.schema([*arrow_schema(Verdict), *arrow_schema(AuditedReply, left_out)])
 

@@ -184,13 +184,7 @@ class AuditOptions(Options):
 
 
 def parse_share(text: str) -> float:
-    """Read a share: 1% or 0.01.
-
-    Examples
-    --------
-    >>> parse_share("1%"), parse_share("0.05")
-    (0.01, 0.05)
-    """
+    """Read a share: 1% or 0.01."""
     number, percent, rest = text.strip().partition("%")
     try:
         share = float(number) / (100 if percent else 1)

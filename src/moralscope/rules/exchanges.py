@@ -95,13 +95,7 @@ def read_exchanges(source: ExchangeInput) -> "ExchangeFile | list[Exchange]":
 
 
 def blocks(rows: Iterable[Some], size: int) -> Iterator[list[Some]]:
-    """Yield rows in lists of `size`.
-
-    Examples
-    --------
-    >>> [len(block) for block in blocks("abcde", 2)]
-    [2, 2, 1]
-    """
+    """Yield rows in lists of `size`."""
     stream = iter(rows)
     while block := list(islice(stream, size)):
         yield block

@@ -14,13 +14,7 @@ FOUNDATIONS_TASK = "foundations"
 def prepare_rule_experts(
     name: str, *, eight_bits: bool = False, progress: Progress | None = None
 ) -> ExpertSet:
-    """Load the experts that `name` means: `mpnet`, `minilm`, `scripted`, or a folder.
-
-    Examples
-    --------
-    >>> prepare_rule_experts("scripted").tasks[:3]
-    ('verdict', 'concern', 'alignment')
-    """
+    """Load the experts that `name` means: `mpnet`, `minilm`, `scripted`, or a folder."""
     if name == "scripted":
         return ScriptedExperts(
             {

@@ -48,13 +48,7 @@ class Scale:
     weighed: bool = False
 
     def merge(self, value: float) -> float:
-        """Return the value as it is learnt and measured.
-
-        Examples
-        --------
-        >>> [SCALES["consensus"].merge(value) for value in (1, 2.5, 4)]
-        [3.0, 3.0, 4.0]
-        """
+        """Return the value as it is learnt and measured."""
         return max(float(value), self.merged)
 
 

@@ -70,24 +70,12 @@ def spoken(act: OwnAct, other: OwnAct | None = None) -> dict[str, str]:
 
 
 def turned(phrase: str, table: dict[str, str]) -> str:
-    """Return a phrase in the first person with its pronouns turned to others'.
-
-    Examples
-    --------
-    >>> turned("tell my boss that I am ill", _YOURS)
-    'tell your boss that you are ill'
-    """
+    """Return a phrase in the first person with its pronouns turned to others'."""
     return _WORDS.sub(lambda match: table.get(match[0].lower(), match[0]), phrase)
 
 
 def plain_exchange(act: OwnAct, context: str, variant: int) -> StanceExchange:
-    """Return the plainest exchange: what would you do? I would.
-
-    Examples
-    --------
-    >>> plain_exchange(OwnAct("lie", "lied", "lying"), "I am late.", 0).exchange
-    Exchange(prompt='I am late. What would you do?', reply='I would lie.', id='')
-    """
+    """Return the plainest exchange: what would you do? I would."""
     asked, reply = (
         ("What would you do?", f"I would {act.base}."),
         ("What did you do?", f"I {act.past}."),

@@ -31,13 +31,7 @@ class Readable:
 
 
 def clean(text: str) -> str:
-    r"""Put a text on one line: no control or invisible characters, wide letters made plain.
-
-    Examples
-    --------
-    >>> clean("<b>Hi</b>\x00\n\x1b[31m y\u200bou ")
-    '<b>Hi</b> [31m you'
-    """
+    """Put a text on one line: no control or invisible characters, wide letters made plain."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     if not text.isprintable():
@@ -92,11 +86,5 @@ def read_exchange(exchange: Exchange) -> Readable:
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text where a sentence seems to end.
-
-    Examples
-    --------
-    >>> sentences("One. Two!  Three")
-    ['One.', 'Two!', 'Three']
-    """
+    """Split a text where a sentence seems to end."""
     return [sentence for part in _SENTENCE.split(text) if (sentence := part.strip())]

@@ -175,11 +175,6 @@ def lint_rules(
     """Say what a reader would object to in rulebooks, laid over each other.
 
     The seed is part of every record; nothing here is random.
-
-    Examples
-    --------
-    >>> lint_rules().statistics["findings"]
-    {'duplicate': 0, 'contradiction': 0, 'vague': 0, 'imbalance': 0}
     """
     chosen = chosen_options(LintOptions, options, changes)
     encoder = model or (load_encoder(chosen.encoder) if chosen.encoder else None)

@@ -113,24 +113,13 @@ def margin(probability: float, limit: float) -> float:
 
     With odds o(p) = p / (1 - p): (o(limit) - o(p)) / (o(limit) + o(p)). So a score means the same
     whatever the limits are, and moving one shifts the log-odds.
-
-    Examples
-    --------
-    >>> margin(0.0, 0.5), margin(0.8, 0.8), margin(1.0, 0.8), round(margin(0.9, 0.5), 3)
-    (1.0, 0.0, -1.0, -0.8)
     """
     total = limit + probability - 2 * limit * probability
     return (limit - probability) / total if total else 0.0
 
 
 def moved(probability: float, limit: float, to: float) -> float:
-    """Return the probability that has the same margin to another limit.
-
-    Examples
-    --------
-    >>> round(moved(0.3, 0.3, 0.6), 6), moved(0.0, 0.3, 0.6), moved(1.0, 0.3, 0.6)
-    (0.6, 0.0, 1.0)
-    """
+    """Return the probability that has the same margin to another limit."""
     above, below = probability * (1 - limit) * to, (1 - probability) * limit * (1 - to)
     return above / (above + below) if above + below else to
 

@@ -210,11 +210,6 @@ def fleiss_kappa(ratings: Ratings, *, seed: int = 0, resamples: int = RESAMPLES)
     agree, and Pₑ the sum of squares of the labels' shares (Fleiss 1971). Where units have
     different numbers of ratings, a label's share is the mean of its shares in the units (Gwet
     2014, section 2.5). Units with one rating do not count.
-
-    Examples
-    --------
-    >>> round(fleiss_kappa([["a", "a", "b"], ["a", "a", "b"], ["a", "b", "b"]]).value, 3)
-    0.55
     """
     counts = rating_table(ratings).pairable()
     agreeing = _agreeing(counts)

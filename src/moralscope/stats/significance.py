@@ -135,11 +135,6 @@ def holm(p: Sequence[float] | Floats) -> Floats:
 
     Sorted ascending, the k-th of m becomes max over j ≤ k of min(1, (m - j + 1) p_j). What is
     not a number stays so and does not count.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
     """
     values = np.asarray(p, dtype=np.float64)
     corrected = np.full(values.shape, np.nan)

@@ -113,13 +113,7 @@ def _written_degrees(part: str) -> list[TrainingExample]:
 
 
 def graded(name: str) -> list[tuple[str, float]]:
-    """Return the actions ("degrees", "short_actions") or scenes graded for moralscope, -5 to 5.
-
-    Examples
-    --------
-    >>> dict(graded("degrees"))["lead a genocide"]
-    -5.0
-    """
+    """Return the actions ("degrees", "short_actions") or scenes graded for moralscope, -5 to 5."""
     grades = shipped_yaml("moralscope.stories", f"{name}.yaml")
     return [(text, float(grade)) for grade, texts in grades.items() for text in texts]
 

@@ -197,11 +197,6 @@ class ChainOptions(Options):
     `decoding` may be given whole in Python; else it is made of `strategy`, `count`, `p` and
     `temperature`. `only` is the id of one story, `out` where the record will be written: the
     journal lies beside it. `block` is how many stories are worked on at once.
-
-    Examples
-    --------
-    >>> ChainOptions().sampling.count
-    10
     """
 
     target: Annotated[str, Option("moral, immoral or both.", group="Input")] = "both"

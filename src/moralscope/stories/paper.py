@@ -84,13 +84,7 @@ class StoriesPaper:
     table14: Mapping[str, Mapping[str, Mapping[str, int]]]
 
     def training(self, task: str, split: str) -> list[str]:
-        """Return a cell of Table 14 as what `stories train --recipe paper --set` takes.
-
-        Examples
-        --------
-        >>> load_paper().training("action+norm", "lexical_bias")
-        ['learning_rate=1e-05', 'batch_size=8', 'epochs=3']
-        """
+        """Return a cell of Table 14 as what `stories train --recipe paper --set` takes."""
         if task not in self.table14:
             raise UnknownName(f"Table 14 has no '{task}'", did_you_mean(task, self.table14))
         if split not in SPLITS:
@@ -100,25 +94,13 @@ class StoriesPaper:
         return [f"{name}={value}" for name, value in settings.items()]
 
     def printed(self, part: str, metric: str, task: str, split: str) -> float | None:
-        """Return a cell of Tables 2, 3, 8 or 9, or None where the paper has none.
-
-        Examples
-        --------
-        >>> load_paper().printed("test", "accuracy", "action+norm", "lexical_bias")
-        0.88
-        """
+        """Return a cell of Tables 2, 3, 8 or 9, or None where the paper has none."""
         return self.metrics.get(part, {}).get(metric, {}).get(task, {}).get(split)
 
 
 @cache
 def load_paper() -> StoriesPaper:
-    """Return the printed figures.
-
-    Examples
-    --------
-    >>> load_paper().table1["norm_distance"]["test"], load_paper().table10["action"]["train"]
-    (0.16, 20000)
-    """
+    """Return the printed figures."""
     text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
     data = tomllib.loads(text)
     return StoriesPaper(
@@ -145,12 +127,6 @@ def _named(names: tuple[str, ...], values: list[T]) -> dict[str, T]:
 
 @cache
 def paper_topics() -> Mapping[str, tuple[str, ...]]:
-    """Return Table 13: five words a topic.
-
-    Examples
-    --------
-    >>> paper_topics()["commerce"][:2]
-    ('money', 'pay')
-    """
+    """Return Table 13: five words a topic."""
     text = resources.files("moralscope.stories").joinpath("data/topics.toml").read_text("utf-8")
     return {topic: tuple(words) for topic, words in tomllib.loads(text).items()}

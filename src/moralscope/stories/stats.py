@@ -33,11 +33,6 @@ def tokens(text: str) -> list[str]:
     """Return what stands between spaces, without punctuation around it.
 
     Means of these are those of Table 7, and distances over them those of Table 1.
-
-    Examples
-    --------
-    >>> tokens("It's rude to shout!")
-    ["It's", 'rude', 'to', 'shout']
     """
     return [word for part in text.split() if (word := part.strip(string.punctuation))]
 
@@ -46,11 +41,6 @@ def content_lemmas(text: str) -> list[str]:
     """Return the base forms of a text's words, without function words.
 
     Contracted endings go ("Jo's", "she'll"), and so do negated auxiliaries ("doesn't").
-
-    Examples
-    --------
-    >>> content_lemmas("She doesn't pay her friend's bills.")
-    ['pay', 'friend', 'bill']
     """
     lemmas = (
         lemma(_APOSTROPHE.split(word)[0])

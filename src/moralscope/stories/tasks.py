@@ -37,13 +37,7 @@ class ClassificationTask:
     paper: str
 
     def pair(self, row: Mapping[str, str | None]) -> tuple[str, str] | None:
-        """Return (grounding, target) as the expert reads them, or None when a sentence is missing.
-
-        Examples
-        --------
-        >>> classification_task("action+norm").pair({"norm": "Be kind.", "action": "Jo spits."})
-        ('Be kind.', 'Jo spits.')
-        """
+        """Return (grounding, target) as the expert reads them; None when a sentence is missing."""
         sentences = [row.get(name) for name in (*self.grounding, self.target)]
         if not all(sentences):
             return None
@@ -120,13 +114,7 @@ def generation_task(name: str) -> GenerationTask:
 
 @cache
 def classification_tasks() -> Mapping[str, ClassificationTask]:
-    """Every classification task, by name.
-
-    Examples
-    --------
-    >>> classification_tasks()["action+context"].grounding
-    ('norm', 'situation', 'intention')
-    """
+    """Every classification task, by name."""
     return _table("classification", ClassificationTask)
 
 

@@ -32,7 +32,7 @@ def test_a_file_is_answered_by_a_report(tmp_path):
     result = run("--file", path)
     assert result.exit_code == 0
     assert "1 of 2 norms reversed (50.0 %)" in result.output
-    assert "not read: Hum softly!" in result.output
+    assert "Not read: Hum softly!" in result.output
 
 
 def test_json_and_out_hold_the_same_record(tmp_path):

@@ -71,11 +71,6 @@ def choose(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dic
 
     `first` is how often the first place is answered: over both orders it is one half where order
     does not matter.
-
-    Examples
-    --------
-    >>> choose({"gold": 1}, [(-1.0, False), (-2.0, False)])
-    {'acc': 0.0, 'first': 1.0}
     """
     likelihoods = [likelihood for likelihood, _ in results]
     answer = likelihoods.index(max(likelihoods))

@@ -80,13 +80,7 @@ class LazyBackend:
 
 
 def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield indices grouped so that little is padded and no batch exceeds `batch_tokens`.
-
-    Examples
-    --------
-    >>> list(like_length_batches([9, 3, 9, 3], 18))
-    [[0, 2], [1, 3]]
-    """
+    """Yield indices grouped so that little is padded and no batch exceeds `batch_tokens`."""
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     batch: list[int] = []
     longest = 0

@@ -77,13 +77,7 @@ def batches(
 
 
 def rate(step: int, steps: int, warmup: float) -> float:
-    """Return the share of the learning rate at a step: linear up, then linear down.
-
-    Examples
-    --------
-    >>> [round(rate(step, 10, 0.2), 2) for step in (0, 1, 2, 9)]
-    [0.5, 1.0, 1.0, 0.12]
-    """
+    """Return the share of the learning rate at a step: linear up, then linear down."""
     rising = max(1, round(steps * warmup)) if warmup else 0
     if step < rising:
         return (step + 1) / rising

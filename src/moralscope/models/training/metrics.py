@@ -44,13 +44,7 @@ def group_figures(
 
 
 def pearson(first: Floats, second: Floats) -> float:
-    """Return Pearson's r; 0 where one side does not vary.
-
-    Examples
-    --------
-    >>> pearson(np.array([1.0, 2.0]), np.array([5.0, 5.0]))
-    0.0
-    """
+    """Return Pearson's r; 0 where one side does not vary."""
     one, other = (np.asarray(side, dtype=np.float64) for side in (first, second))
     one, other = one - one.mean(), other - other.mean()
     size = float(np.sqrt((one @ one) * (other @ other)))

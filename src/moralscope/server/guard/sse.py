@@ -16,11 +16,6 @@ def read_events(data: bytes) -> Iterator[tuple[str, str]]:
 
     A last event that no blank line ends is yielded too: servers that close after `[DONE]` mean it,
     and half a JSON document is told by whoever reads it.
-
-    Examples
-    --------
-    >>> list(read_events(b": hi\r\ndata: a\r\ndata:b\r\n\r\nevent: error\rdata: c"))
-    [('message', 'a\nb'), ('error', 'c')]
     """
     event, lines = "", list[str]()
     for line in (*_LINE_END.split(data.decode("utf-8").removeprefix(_MARK)), ""):

@@ -49,13 +49,7 @@ class StoryChainOptions(Options):
 
 
 def recipe_lines() -> list[RecipeLine]:
-    """Return the recipes of the page.
-
-    Examples
-    --------
-    >>> recipe_lines()[0].steps
-    ('propose', 'rank')
-    """
+    """Return the recipes of the page."""
     recipes = [load_recipe(name) for name in RECIPES]
     return [
         RecipeLine(recipe.name, recipe.about, tuple(step.do for step in recipe.steps))

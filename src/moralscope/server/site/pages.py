@@ -74,13 +74,7 @@ def axis_offers() -> list[AxisOffer]:
 
 
 def limits() -> list[dict[str, Any]]:
-    """Return the thresholds of an audit, as the form offers them.
-
-    Examples
-    --------
-    >>> limits()[0]["usual"] is not None
-    True
-    """
+    """Return the thresholds of an audit, as the form offers them."""
     return [
         {
             "name": field.name,
@@ -214,11 +208,6 @@ def read_upload(name: str, data: bytes) -> dict[str, Any]:
     r"""Read an uploaded table as the command line reads one, or the lines of a plain text.
 
     Only the ending of the name is used; a message names the file as its owner does.
-
-    Examples
-    --------
-    >>> read_upload("mine.csv", b"prompt,reply\nHi!,Hello.\n")
-    {'name': 'mine.csv', 'columns': ['prompt', 'reply'], 'rows': [['Hi!', 'Hello.']]}
     """
     ending = Path(name).suffix.lower()
     safe = ending if re.fullmatch(r"\.[a-z0-9]{1,8}", ending) else ""
@@ -287,13 +276,7 @@ class ShippedExperts:
 
 @cache
 def shipped_experts() -> tuple[ShippedExperts, ...]:
-    """Return the cards of all shipped experts, by name.
-
-    Examples
-    --------
-    >>> {experts.licence for experts in shipped_experts()}
-    {'Apache-2.0'}
-    """
+    """Return the cards of all shipped experts, by name."""
     cards = []
     folders = importlib.resources.files("moralscope") / "weights"
     for folder in sorted(folders.iterdir(), key=lambda folder: folder.name):

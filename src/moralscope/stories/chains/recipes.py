@@ -36,13 +36,7 @@ def recipe_names() -> tuple[str, ...]:
 
 
 def load_recipe(name: str) -> ChainRecipe:
-    """Read a recipe by name or from a .toml file of the user's, and check it.
-
-    Examples
-    --------
-    >>> [step.do for step in load_recipe("action-ranking").steps]
-    ['propose', 'rank']
-    """
+    """Read a recipe by name or from a .toml file of the user's, and check it."""
     if name in recipe_names():
         shipped = resources.files("moralscope.stories").joinpath(f"data/recipes/{name}.toml")
         return parse_recipe(shipped.read_text("utf-8"), name, f"recipe {name}")

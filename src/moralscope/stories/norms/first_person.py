@@ -70,13 +70,7 @@ def past_of_base(word: str) -> str:
 
 
 def own_phrase(phrase: str) -> OwnAct | None:
-    """Return a norm's behaviour ("steal from your boss", or -ing) as an act of one's own.
-
-    Examples
-    --------
-    >>> own_phrase("Helping your friends.").base
-    'help my friends'
-    """
+    """Return a norm's behaviour ("steal from your boss", or -ing) as an act of one's own."""
     line = " ".join(phrase.split()).strip().rstrip(".!?;, ")
     if not line or len(line) > _LONGEST:
         return None

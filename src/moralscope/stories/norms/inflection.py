@@ -31,13 +31,7 @@ def tables() -> dict[str, Any]:
 
 
 def base_of_gerund(word: str) -> str:
-    """Return the base form of an -ing form.
-
-    Examples
-    --------
-    >>> [base_of_gerund(w) for w in ("stealing", "making", "hitting", "lying", "arguing")]
-    ['steal', 'make', 'hit', 'lie', 'argue']
-    """
+    """Return the base form of an -ing form."""
     lower = word.lower()
     known: dict[str, str] = tables()["gerunds"]
     if lower in known:
@@ -57,13 +51,7 @@ def base_of_gerund(word: str) -> str:
 
 
 def gerund_of_base(word: str) -> str:
-    """Return the -ing form of a base form.
-
-    Examples
-    --------
-    >>> [gerund_of_base(w) for w in ("steal", "make", "hit", "lie", "see", "admit", "be")]
-    ['stealing', 'making', 'hitting', 'lying', 'seeing', 'admitting', 'being']
-    """
+    """Return the -ing form of a base form."""
     lower = word.lower()
     head, dash, last = lower.rpartition("-")
     if dash and last:
@@ -81,13 +69,7 @@ def gerund_of_base(word: str) -> str:
 
 
 def base_of_finite(word: str) -> str:
-    """Return the base form of a verb in the present tense.
-
-    Examples
-    --------
-    >>> [base_of_finite(w) for w in ("listens", "tries", "goes", "watches", "is", "takes")]
-    ['listen', 'try', 'go', 'watch', 'be', 'take']
-    """
+    """Return the base form of a verb in the present tense."""
     lower = word.lower()
     if lower in _IRREGULAR:
         return _IRREGULAR[lower]
@@ -103,13 +85,7 @@ def base_of_finite(word: str) -> str:
 
 
 def third_person(word: str) -> str:
-    """Return the form that follows "she".
-
-    Examples
-    --------
-    >>> [third_person(w) for w in ("help", "try", "watch", "have", "play")]
-    ['helps', 'tries', 'watches', 'has', 'plays']
-    """
+    """Return the form that follows "she"."""
     known = {"be": "is", "have": "has"}
     if word in known:
         return known[word]

@@ -80,13 +80,7 @@ def judging_words() -> re.Pattern[str]:
 
 
 def judgment_in(phrase: str) -> JudgingPhrase | None:
-    """Read a judging phrase such as "not very nice" or "a bad idea".
-
-    Examples
-    --------
-    >>> judgment_in("not very nice"), judgment_in("a bad idea").opposite
-    (JudgingPhrase(word='nice', side=-1, opposite='very nice'), 'a good idea')
-    """
+    """Read a judging phrase such as "not very nice" or "a bad idea"."""
     matches = judging_words().finditer(phrase)
     first = next((match for match in matches if not _is_degree(match)), None)
     if first is None:

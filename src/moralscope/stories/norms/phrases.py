@@ -130,13 +130,7 @@ def gerund_phrase(phrase: str) -> str:
 
 
 def finite(who: str, phrase: str, *, negated: bool = False) -> str:
-    """Turn a base verb phrase into the present tense of a subject.
-
-    Examples
-    --------
-    >>> finite("people", "be kind", negated=True), finite("a friend", "help")
-    ("aren't kind", 'helps')
-    """
+    """Turn a base verb phrase into the present tense of a subject."""
     adverb, verb, rest = first_verb(phrase)
     if verb == "be":
         denial = "n't" if negated else ""

@@ -67,13 +67,7 @@ def swap_norms(stories: Sequence[MoralStory], seed: int) -> dict[str, str]:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the stems of the words that carry meaning.
-
-    Examples
-    --------
-    >>> sorted(content_words("It's wrong to be stealing cars."))
-    ['car', 'steal']
-    """
+    """Return the stems of the words that carry meaning."""
     stems = []
     for word in re.findall(r"[a-z]+", text.lower()):
         if word in _common() or len(word) <= 2:
@@ -118,38 +112,20 @@ def reverse_norm(text: str, *, variant: int = 0) -> str | None:
 
 
 def restate_norm(text: str, variant: int = 0) -> str | None:
-    """Return the norm in other words with the same meaning, or None when it cannot be read.
-
-    Examples
-    --------
-    >>> restate_norm("It's rude to not pay back a friend.")
-    'You should pay back a friend.'
-    """
+    """Return the norm in other words with the same meaning, or None when it cannot be read."""
     wordings = restatements(text)
     return wordings[variant % len(wordings)] if wordings else None
 
 
 def behaviour_of(text: str) -> tuple[str, int] | None:
-    """Return the bare verb phrase a norm speaks of and its side (+1 do, -1 don't).
-
-    Examples
-    --------
-    >>> behaviour_of("Stealing cars is bad."), behaviour_of("It's rude to not tip.")
-    (('steal cars', -1), ('tip', 1))
-    """
+    """Return the bare verb phrase a norm speaks of and its side (+1 do, -1 don't)."""
     norm = parse_norm(text)
     return None if norm is None else (norm.behaviour, norm.polarity)
 
 
 @lru_cache(maxsize=50_000)
 def reversals(text: str) -> tuple[str, ...]:
-    """Return every reversal in the documented order; empty when the norm cannot be read.
-
-    Examples
-    --------
-    >>> reversals("Lying is wrong.")[:3]
-    ('Lying is right.', 'Not lying is wrong.', 'You should lie.')
-    """
+    """Return every reversal in the documented order; empty when the norm cannot be read."""
     norm = parse_norm(text)
     if norm is None:
         return ()
@@ -161,13 +137,7 @@ def reversals(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=50_000)
 def restatements(text: str) -> tuple[str, ...]:
-    """Return every restatement in the documented order; empty when the norm cannot be read.
-
-    Examples
-    --------
-    >>> restatements("Lying is wrong.")[:2]
-    ("You shouldn't lie.", "It's wrong to lie.")
-    """
+    """Return every restatement in the documented order; empty when the norm cannot be read."""
     norm = parse_norm(text)
     return () if norm is None else _distinct(_wordings(norm, norm.polarity), text)
 

@@ -59,11 +59,6 @@ def load_vectors(
         `exact`: words are looked up as written. `lower`: they are lower-cased first.
     store
         Where weights and converted files lie; the user's own by default.
-
-    Examples
-    --------
-    >>> load_vectors("scripted").vectors(["joy", "war"]).shape
-    (2, 32)
     """
     if name == SCRIPTED:
         return scripted_vectors(case=case)
