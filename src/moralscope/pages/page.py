@@ -13,6 +13,7 @@ from typing import Any
 from moralscope.io.run_records import NOTHING
 
 MINUS = "\N{MINUS SIGN}"
+KINDS = ("text", "number", "signed", "whole", "p", "share", "range")
 INTERVALS = ("interval", "signed interval", "share interval")
 
 
@@ -131,6 +132,8 @@ def head(*parts: str | Column) -> list[Column]:
                 kind, number = f"{kind} {number}".strip(), ""
             if kind == "wide":
                 made.append(Column(title, wide=int(number)))
+            elif kind and kind not in (*KINDS, *INTERVALS):
+                raise ValueError(f"a column cannot be written as '{kind}'")
             else:
                 made.append(Column(title, kind or "text", int(number or 3), right=right))
     return made
