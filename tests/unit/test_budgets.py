@@ -14,13 +14,11 @@ from functools import cache
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
-MOST_FILES = 430
-MOST_LINES = 76_000
+MOST_FILES = 425
+MOST_LINES = 75_830  # it was 84,237 in 0.8.0
 MOST_GETATTR = 40
 LONG_FUNCTION, LONGEST_FUNCTION = 45, 80  # lines of a body: the 95th percentile, and none above
-MOST_ONE_CALLER = (
-    0.16  # private helpers with one caller, of all functions: straight code reads best
-)
+MOST_ONE_CALLER = 0.14  # private helpers with one caller, of all functions
 LONG_FILE = 362  # the aim is 350
 MODULES_TO_SCORE = 90
 MOST_LOOKUPS = 12  # by a key in plain mappings, in pages
