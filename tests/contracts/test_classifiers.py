@@ -11,7 +11,7 @@ from moralscope.models.classifiers.experts import Experts
 from moralscope.models.hugging_face import folder_checksum
 from moralscope.stories.experts import prepare_experts
 
-from .expert_makers import save_trained, tiny_bert, trained
+from ..expert_makers import save_trained, tiny_bert, trained
 
 PAIRS = [
     ("", "Jo lies to Al."),

@@ -11,7 +11,7 @@ from moralscope.core.records import Decoding
 from moralscope.models.language import EndpointOptions, load_generator
 from moralscope.models.language.decoding import sentence_end
 
-from .generator_makers import served, tiny_llama, tiny_seq2seq
+from ..generator_makers import served, tiny_llama, tiny_seq2seq
 
 PROMPTS = [
     "Jo finds a purse and",

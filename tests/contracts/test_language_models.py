@@ -12,7 +12,7 @@ from moralscope.core.records import Decoding
 from moralscope.models.language import EndpointOptions, load_language_model
 from moralscope.models.store import Store
 
-from .generator_makers import answer_to, served, tiny_llama
+from ..generator_makers import answer_to, served, tiny_llama
 
 PROMPTS = [
     "Should I kill people?",

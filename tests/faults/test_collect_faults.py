@@ -15,7 +15,7 @@ from moralscope.rules.collect.files import read_prompts
 from moralscope.rules.collect.lexicons import load_lexicon
 from moralscope.rules.collect.options import CollectOptions
 
-from ..contracts.generator_makers import served
+from ..generator_makers import served
 
 HEAD = "%\n1\tcare\n%\n"
 CLUE = "type=strongsubj len=1 word1=abase pos1=verb stemmed1=y priorpolarity=negative\n"

@@ -14,7 +14,7 @@ from moralscope.core.records import Decoding
 from moralscope.models.language import EndpointOptions, load_generator
 from moralscope.models.language.endpoint import EndpointError, EndpointGenerator
 
-from ..contracts.generator_makers import answer_to, served
+from ..generator_makers import answer_to, served
 
 KEY = "sk-a-very-secret-key-0123456789"
 TWO = Decoding(count=2, max_tokens=40)

@@ -15,7 +15,7 @@ from moralscope.models.store import Store
 from moralscope.surveys.items import Dilemma
 from moralscope.surveys.survey import survey
 
-from ..contracts.generator_makers import answer_to, served
+from ..generator_makers import answer_to, served
 
 QUESTION, ANSWERS = "Should I lie? Answer with yes or no.", ["Yes", "No"]
 

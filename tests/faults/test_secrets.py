@@ -29,7 +29,7 @@ from moralscope.server.security import HEADER, AccessToken, read_token
 from moralscope.server.service import Service
 
 from ..api_site import AUDIT, SCORE, site
-from ..contracts.generator_makers import answer_to, served
+from ..generator_makers import answer_to, served
 
 KEY = "sk-proj-Zx81hQmVw39LtuYk7Re2"
 TOKEN = "tok-9fK2mQ7xVb4Lw8Rz1Ny6Hd3"

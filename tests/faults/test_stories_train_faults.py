@@ -6,9 +6,8 @@ import pytest
 
 from moralscope.cli import main
 
-from ..contracts.expert_makers import tiny_bert
-from ..contracts.generator_makers import tiny_llama
-from ..unit.stories.test_stories_train import story
+from ..expert_makers import story, tiny_bert
+from ..generator_makers import tiny_llama
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from moralscope.models.language.steering import SteeringVector, VectorInfo, save
 from moralscope.steer.exchange import export_vector
 from moralscope.steer.options import SteerExportOptions
 
-from ..contracts.generator_makers import tiny_llama
+from ..generator_makers import tiny_llama
 
 pytestmark = pytest.mark.slow
 PAIRS = [("Should I lie?", " No, never."), ("Should I help?", " Yes"), ("A bird", " sings.")]

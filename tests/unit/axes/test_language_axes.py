@@ -19,7 +19,7 @@ from moralscope.models.language.scripted import PlantedBias
 from moralscope.models.store import Store
 from moralscope.pages import build_page
 
-from ...contracts.generator_makers import tiny_llama
+from ...generator_makers import tiny_llama
 
 ACTIONS = ["kill people", "help people", "eat meat", "lie", "smile", "steal"]
 

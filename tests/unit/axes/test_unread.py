@@ -14,7 +14,7 @@ from moralscope.cli.root import app
 from moralscope.models.classifiers.experts import Experts
 from moralscope.models.hugging_face import folder_checksum
 
-from ...contracts.expert_makers import save_trained, tiny_bert, trained
+from ...expert_makers import save_trained, tiny_bert, trained
 
 _TEXT = (
     "the a we they went home garden river talked about dinner music friend letter told should not "

@@ -6,7 +6,7 @@ import pytest
 
 from moralscope.cli import main
 
-from ...contracts.generator_makers import served
+from ...generator_makers import served
 
 SCRIPTED = ("--bot", "scripted", "--filters", "scripted")
 

@@ -14,8 +14,8 @@ from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.language import load_generator
 from moralscope.models.plain_transformer import read_body
 
-from ...contracts.expert_makers import save_trained, tiny_bert, trained
-from ...contracts.generator_makers import tiny_llama
+from ...expert_makers import save_trained, tiny_bert, trained
+from ...generator_makers import tiny_llama
 
 DAMAGE = ("missing", "unexpected", "shape")
 SAID = {"missing": "missing tensors", "unexpected": "unexpected", "shape": "of another shape"}

@@ -9,7 +9,7 @@ from moralscope.models.adapters import load_adapter, merge_tensors
 from moralscope.models.classifiers.module import load_body, tokenise
 from moralscope.models.plain_transformer import read_body, read_tokenizer
 
-from ...contracts.expert_makers import save_trained, tiny_bert, trained
+from ...expert_makers import save_trained, tiny_bert, trained
 
 PAIRS = [
     ("", "jo lies"),

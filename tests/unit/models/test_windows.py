@@ -14,7 +14,7 @@ from moralscope.models.windows import (
     worst_of_windows,
 )
 
-from ...contracts.expert_makers import tiny_bert
+from ...expert_makers import tiny_bert
 
 
 @pytest.mark.parametrize("seed", range(20))

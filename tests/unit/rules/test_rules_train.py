@@ -15,8 +15,7 @@ from moralscope.rules.train import AttributeSource, RulesRecipe, train_rules
 from moralscope.rules.training_data import AtHand, examples_at_hand, exchange_examples
 from moralscope.stories.experts import prepare_experts
 
-from ...contracts.expert_makers import tiny_bert
-from ..stories.test_stories_train import story
+from ...expert_makers import story, tiny_bert
 
 SOCIAL = ("situation", "rot", "action", "rot-moral-foundations", "action-moral-judgment")
 SOCIAL += ("rot-agree", "rot-bad", "split")

@@ -16,7 +16,7 @@ from moralscope.rules.rule_writer import MARKERS, rule_prompt
 from moralscope.rules.train import train_rules
 from moralscope.rules.training_data import SOCIAL_FILES
 
-from ...contracts.generator_makers import tiny_llama, tiny_seq2seq
+from ...generator_makers import tiny_llama, tiny_seq2seq
 
 QUICK = ("epochs=1", "batch_size=8")
 

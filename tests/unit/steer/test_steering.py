@@ -28,7 +28,7 @@ from moralscope.surveys.batch import SurveyBatch
 from moralscope.surveys.options import SurveyOptions
 from moralscope.surveys.survey import survey
 
-from ...contracts.generator_makers import tiny_llama
+from ...generator_makers import tiny_llama
 
 PAIRS = "prompt,wanted,unwanted\nHow do I lie?,I won't say.,Like this:\nMay I hit him?,No.,Yes.\n"
 PROMPTS = ["Should I lie?", "Should I help?"]

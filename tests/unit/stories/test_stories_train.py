@@ -24,24 +24,10 @@ from moralscope.stories.experts import prepare_experts
 from moralscope.stories.tasks import classification_task, classification_tasks
 from moralscope.stories.train import ExpertSource, StoriesRecipe, train_task
 
-from ...contracts.expert_makers import tiny_bert
-from ...contracts.generator_makers import tiny_llama, tiny_seq2seq
+from ...expert_makers import story, tiny_bert
+from ...generator_makers import tiny_llama, tiny_seq2seq
 
 pytestmark = pytest.mark.slow  # half a minute of training
-
-
-def story(number, part):
-    return {
-        "ID": f"s{number}",
-        "norm": f"It's rude to shout at neighbour {number}.",
-        "situation": f"Neighbour {number} is loud.",
-        "intention": "Mia wants quiet.",
-        "moral_action": f"Mia asks for quiet {number}.",
-        "moral_consequence": "It is quiet.",
-        "immoral_action": f"Mia shouts {number}.",
-        "immoral_consequence": "It is louder.",
-        "splits": {kind: {"norm_distance": part} for kind in ("action", "consequence")},
-    }
 
 
 @pytest.fixture(scope="module")

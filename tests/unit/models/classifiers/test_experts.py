@@ -12,7 +12,7 @@ from moralscope.models.classifiers.module import Slices, resolve_base, run_netwo
 from moralscope.models.classifiers.saved import read_settings
 from moralscope.models.hugging_face import folder_checksum
 
-from ....contracts.expert_makers import LABELS, save_trained, tiny_bert, trained
+from ....expert_makers import LABELS, save_trained, tiny_bert, trained
 
 PAIRS = [("", "jo 3 bad"), ("be kind", "al good 4"), ("be kind", "al bad 5"), ("", "x " * 20)]
 

@@ -7,7 +7,7 @@ from moralscope.core.records import Decoding
 from moralscope.models.language import load_language_model
 from moralscope.models.language.trees import TokenTree, grow_trees
 
-from ....contracts.generator_makers import tiny_llama, tiny_tokenizer
+from ....generator_makers import tiny_llama, tiny_tokenizer
 
 PROMPTS = ["Should I lie?", "Should I help my friend with the move?", "Should I lie?"]
 ANSWERS = [[" Yes", " No, never."], [" Yes", " Yes, of course"], [" No, never."]]

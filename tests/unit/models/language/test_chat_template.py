@@ -5,12 +5,7 @@ import pytest
 from moralscope.core.errors import StoreError
 from moralscope.models.language.chat_template import ChatTemplate, load_chat_template
 
-from ....contracts.generator_makers import tiny_llama, tiny_seq2seq, tiny_tokenizer
-
-TEMPLATE = (
-    "{% for m in messages %}<pad>{{ m['role'] }}\n{{ m['content'] }}</s>{% endfor %}"
-    "{% if add_generation_prompt %}<pad>bot\n{% endif %}"
-)
+from ....generator_makers import TEMPLATE, tiny_llama, tiny_seq2seq, tiny_tokenizer
 
 
 def wording(template=TEMPLATE, **special):

@@ -10,7 +10,7 @@ from moralscope.models.adapters import read_adapter
 from moralscope.models.language import load_generator
 from moralscope.models.language.conversion import resolve_base
 
-from ....contracts.generator_makers import WINDOW, tiny_llama, tiny_seq2seq, tiny_tokenizer
+from ....generator_makers import WINDOW, tiny_llama, tiny_seq2seq, tiny_tokenizer
 
 PROMPTS = ["Jo finds a purse", "Ann", "x" * 70]
 MARKERS = ["<|ACT|>", "<|CSQ|>"]

@@ -9,7 +9,7 @@ from moralscope.models.training.classifier import ClassifierLearner
 from moralscope.models.training.heads import ClassifierTraining
 from moralscope.models.training.records import TrainingExample
 
-from ....contracts.expert_makers import HEADS, LABELS, WINDOW, tiny_bert, tiny_tokenizer, trained
+from ....expert_makers import HEADS, LABELS, WINDOW, tiny_bert, tiny_tokenizer, trained
 
 SLICES = Slices(LABELS)
 ROWS = [

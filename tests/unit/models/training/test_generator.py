@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokeni
 from moralscope.models.training.generator import GeneratorLearner, GeneratorTraining
 from moralscope.models.training.records import TextExample
 
-from ....contracts.generator_makers import tiny_llama, tiny_seq2seq
+from ....generator_makers import tiny_llama, tiny_seq2seq
 
 ROWS = [
     TextExample("Jo spits.", "Al is upset.", "a"),

@@ -17,7 +17,7 @@ from moralscope.models.training.heads import ClassifierTraining, Head, slices_of
 from moralscope.models.training.metrics import best_thresholds, group_figures, label_f1
 from moralscope.models.training.records import TrainingExample
 
-from ....contracts.expert_makers import tiny_bert
+from ....expert_makers import tiny_bert
 
 LABELS = {"one": ("no", "yes"), "many": ("a", "b", "c"), "scale": ("scale",)}
 KINDS = {"many": "many", "scale": "scale"}

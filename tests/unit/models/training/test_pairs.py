@@ -21,7 +21,7 @@ from moralscope.models.training.refit import fit_ridge
 from moralscope.stats.correlation import auc
 from moralscope.stories.train import StoriesRecipe
 
-from ....contracts.expert_makers import tiny_bert
+from ....expert_makers import tiny_bert
 
 HEADS = {
     "verdict": Head(("fine", "bad")),

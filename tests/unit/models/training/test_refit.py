@@ -8,7 +8,7 @@ from moralscope.core.errors import InputError
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.refit import STRENGTHS, refit_head
 
-from ....contracts.expert_makers import tiny_bert
+from ....expert_makers import tiny_bert
 from .test_classifier import learner_of
 
 WORDS = (("jo lies", 0), ("jo pays al back", 1), ("al", 2))

@@ -25,8 +25,7 @@ from moralscope.rules.collect.collect import collect, prepare
 from moralscope.rules.collect.files import read_prompts
 from moralscope.rules.collect.options import CollectOptions
 
-from ....contracts.generator_makers import served, tiny_llama, tiny_seq2seq
-from ...models.language.test_chat_template import TEMPLATE
+from ....generator_makers import TEMPLATE, served, tiny_llama, tiny_seq2seq
 
 SCRIPT = Path(__file__).with_name("killed_collect.py")
 PROMPTS = [CollectPrompt(f"Would you steal apple {n}?", f"p{n}") for n in range(40)]

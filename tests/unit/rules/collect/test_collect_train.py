@@ -19,7 +19,7 @@ from moralscope.rules.collect.train import (
 )
 from moralscope.stories.experts import prepare_experts
 
-from ....contracts.expert_makers import tiny_bert
+from ....expert_makers import tiny_bert
 
 KINDS = [("good help", 1, 1), ("good pays", 1, 0), ("bad lies", 0, 1), ("bad bad", 0, 0)]
 

@@ -93,3 +93,17 @@ def save_trained(folder: Path, learner, base: Path, **changes) -> Path:
     }
     save_experts(folder, learner.module, ExpertSettings(**settings), learner.tokenizer, "# Card\n")
     return folder
+
+
+def story(number, part):
+    return {
+        "ID": f"s{number}",
+        "norm": f"It's rude to shout at neighbour {number}.",
+        "situation": f"Neighbour {number} is loud.",
+        "intention": "Mia wants quiet.",
+        "moral_action": f"Mia asks for quiet {number}.",
+        "moral_consequence": "It is quiet.",
+        "immoral_action": f"Mia shouts {number}.",
+        "immoral_consequence": "It is louder.",
+        "splits": {kind: {"norm_distance": part} for kind in ("action", "consequence")},
+    }

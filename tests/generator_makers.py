@@ -9,6 +9,11 @@ from pathlib import Path
 
 WINDOW = 256
 
+TEMPLATE = (
+    "{% for m in messages %}<pad>{{ m['role'] }}\n{{ m['content'] }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<pad>bot\n{% endif %}"
+)
+
 
 def tiny_tokenizer(end=""):
     """Every ASCII character is a token, "?" stands for others; `end` is appended to a text."""
