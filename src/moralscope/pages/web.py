@@ -70,5 +70,14 @@ def block_data(block: Block) -> dict[str, Any]:
         data = {"type": "facts", "pairs": [list(pair) for pair in block.pairs]}
     else:
         data = {"type": "code", "text": block.text}
-    cleaned: dict[str, Any] = clean_plain(data)
+    cleaned: dict[str, Any] = _rounded(clean_plain(data))
     return cleaned
+
+
+def _rounded(value: Any) -> Any:
+    """Keep five significant digits: more is never seen and makes the file larger."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list) else value

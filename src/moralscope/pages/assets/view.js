@@ -23,7 +23,7 @@
     const width = columns.length;
     const more = details.length && !click ? (row) => element("dl", { class: "facts" }, details.map((name, at) => element("div", {}, element("dt", {}, name), element("dd", {}, write(row[width + at], "signed", columns[1]?.[2]))))) : null;
     return tables.make({ rows, name: title, more, file: `${title.replace(/[^\w]+/g, "-").toLowerCase()}.csv`, ...options,
-      columns: columns.map(([name, kind, digits], at) => ({ title: name, kind, digits, head: !at, filter: at ? undefined : false, ...(click && !at ? { cell: (row) => element("button", { type: "button", class: "as-link", onclick: () => click(row) }, String(row[0])) } : {}) })) });
+      columns: columns.map(([name, kind, digits], at) => ({ title: name, kind, digits, head: Boolean(click) && !at, filter: at ? undefined : false, ...(click && !at ? { cell: (row) => element("button", { type: "button", class: "as-link", onclick: () => click(row) }, String(row[0])) } : {}) })) });
   };
 
   // Draws all sections into an element; `skip` names sections that are shown otherwise; the main table has the id "table".
