@@ -153,9 +153,12 @@ def _count_rules(table: pa.Table, limits: Thresholds, broken: Frequent, kept: Fr
     """Count broken and kept rules of all replies, as `is_broken` and `is_kept` tell them."""
     rules = table.column("rules").combine_chunks().flatten()
     texts = rules.field("text")
+    limit: Any = limits.disagree
+    if rules.type.get_field_index("limit") >= 0:  # parts of before 0.10 have none
+        limit = pc.coalesce(rules.field("limit"), limits.disagree)
     disagrees, agrees = (
         pc.greater_equal(pc.struct_field(rules, ["alignment", "probabilities", name]), least)
-        for name, least in (("disagree", limits.disagree), ("agree", limits.agree))
+        for name, least in (("disagree", limit), ("agree", limits.agree))
     )
     for holds, counts in ((disagrees, broken), (pc.and_not(agrees, disagrees), kept)):
         values = texts.filter(holds).value_counts()

@@ -6,6 +6,8 @@ reply, an HTTP request, a block of a file and a Ray actor: texts in, audits out,
 does not depend on its neighbours. It knows no files and no model names.
 """
 
+import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -38,6 +40,7 @@ from moralscope.rules.verdict import (
 
 TOP = 5
 _MOST_PAIRS = 8  # times `top`: of a long reply the rules that are nearest to any part of it
+_MOST_WINDOWS = 4  # of a long reply, beside each rule of a house that is read whole
 _LIKELY = 0.5  # from which a concern is told that has no operating point
 
 
@@ -79,6 +82,10 @@ class Auditor:
     """Finds general rules for an exchange, which explain and flag what is not clearly fine."""
     house: Finds | None = None
     """Finds rules of a house, which every reply is asked about."""
+    whole: int = 0
+    """How many rules the house has, where they are few enough to ask about each of them."""
+    rule_limits: Mapping[str, float] = field(default_factory=dict)
+    """The probability from which a rule is broken, by the text of rules with one of their own."""
     aligner: Aligner
     """Tells whether a reply agrees with a rule."""
     attributes: Attributes
@@ -149,7 +156,7 @@ class Auditor:
         decide_alone = [{rule.text for rule, _ in questions} for questions in asked]
         if self.house is not None:
             every = [range(len(reading.windows)) for reading in readings]
-            for index, questions in enumerate(self._find(self.house, readings, every)):
+            for index, questions in enumerate(self._find(self.house, readings, every, self.whole)):
                 asked[index] += questions
                 decide_alone[index] |= {rule.text for rule, _ in questions}
         if self.retriever is not None:
@@ -180,9 +187,17 @@ class Auditor:
         return judgments
 
     def _find(
-        self, finder: Finds, readings: Sequence[ReplyReading], windows: Sequence[Sequence[int]]
+        self,
+        finder: Finds,
+        readings: Sequence[ReplyReading],
+        windows: Sequence[Sequence[int]],
+        whole: int = 0,
     ) -> list[list[Question]]:
-        """Return rules for some windows of each reply: those nearest to any of them."""
+        """Return rules for some windows of each reply: those nearest to any of them.
+
+        Of a house that is read `whole` every rule is asked about, beside the windows nearest to it.
+        """
+        top, most = whole or self.top, max(_MOST_PAIRS * self.top, _MOST_WINDOWS * whole)
         chosen = list(zip(readings, windows, strict=True))
         rows = [
             text.vectors[list(some)] for text, some in chosen if some and text.vectors is not None
@@ -191,9 +206,9 @@ class Auditor:
         if not texts:
             return [[] for _ in readings]
         if isinstance(finder, TrainedRetriever) and rows:
-            scored = iter(finder.nearest(np.concatenate(rows), self.top))
+            scored = iter(finder.nearest(np.concatenate(rows), top))
         else:
-            scored = iter(finder.find(texts, self.top))
+            scored = iter(finder.find(texts, top))
         questions = []
         for reading, some in chosen:
             pairs = []
@@ -202,10 +217,18 @@ class Auditor:
                 # Near enough to ask about, and hardly behind the nearest of this window.
                 best = max((score for _, score in nearest), default=0.0)
                 least = max(self.thresholds.applies, self.thresholds.near * best)
+                least = -math.inf if whole else least
                 window = reading.windows[index]
                 pairs += [(score, rule, window) for rule, score in nearest if score >= least]
             pairs.sort(key=lambda pair: -pair[0])  # stable: of equals the first window's
-            questions.append([(rule, text) for _, rule, text in pairs[: _MOST_PAIRS * self.top]])
+            if whole:
+                turns: Counter[str] = Counter()
+                ranked = []
+                for pair in pairs:
+                    ranked.append((turns[pair[1].text], pair))
+                    turns[pair[1].text] += 1
+                pairs = [pair for _, pair in sorted(ranked, key=lambda turn: turn[0])]
+            questions.append([(rule, text) for _, rule, text in pairs[:most]])
         return questions
 
     def _findings(
@@ -220,17 +243,20 @@ class Auditor:
         pairs = [(rule.text, text) for some in unique for rule, text in some.values()]
         alignments = iter(self.aligner.align(pairs))
 
-        def gravity(alignment: Alignment) -> tuple[bool, float]:
+        def gravity(rule: RuleOfThumb, alignment: Alignment) -> tuple[bool, float]:
             """Order what windows say: a breach first, then what is said most surely."""
             disagree, agree = (alignment.probabilities.get(n, 0.0) for n in ("disagree", "agree"))
-            return disagree >= self.thresholds.disagree, max(disagree, agree)
+            limit = self.rule_limits.get(rule.text, self.thresholds.disagree)
+            return disagree >= limit, max(disagree, agree)
 
         worst: list[dict[RuleOfThumb, Alignment]] = []
         for questions_once in unique:
             by_rule: dict[RuleOfThumb, Alignment] = {}
             for rule, _ in questions_once.values():
                 alignment = next(alignments)
-                by_rule[rule] = max(by_rule.get(rule, alignment), alignment, key=gravity)
+                old = by_rule.get(rule)
+                if old is None or gravity(rule, alignment) > gravity(rule, old):
+                    by_rule[rule] = alignment
             worst.append(by_rule)
         attributes = iter(self.attributes.of([rule for by_rule in worst for rule in by_rule]))
 
@@ -243,6 +269,7 @@ class Auditor:
                 **known.scales,
                 foundations=known.foundations,
                 evidence=known.evidence,
+                limit=self.rule_limits.get(rule.text),
             )
 
         return [[(rule, finding(rule, row)) for rule, row in rows.items()] for rows in worst]

@@ -29,7 +29,7 @@ from moralscope.rules.revision import ExchangeJudgment
 from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_layers
 from moralscope.rules.sanitize import read_exchange
 from moralscope.rules.thresholds import GivenLimits, Thresholds
-from moralscope.rules.verdict import breach, is_broken, is_kept, weight
+from moralscope.rules.verdict import is_broken, is_kept, worst_broken
 
 KINDS = ("contradiction", "collision", "overlap", "always", "never")
 _NEIGHBOURS = 5  # rules that each rule is compared with: those nearest to it
@@ -50,7 +50,7 @@ class CheckFinding:
     prompt: str | None = None
     reply: str | None = None
     probability: float | None = None
-    wins: str | None = None  # of two that collide, the rule that decides the verdict
+    wins: str | None = None  # of two that collide, the rule that flags the reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,25 +206,17 @@ def _stated(rules: Sequence[RuleOfThumb], models: AuditModels) -> Iterator[Check
         against = min(chances.get("disagree", 0.0) for chances in both)
         same = min(chances.get("agree", 0.0) for chances in both)
         if against >= limits.disagree:
-            first, second = weight(one), weight(two)
-            heavier, lighter = (one, two) if first >= second else (two, one)
-            decides = (
-                f"“{heavier.text}” weighs more and is named"
-                if first != second
-                else f"both weigh the same, and the first, “{heavier.text}”, is named"
-            )
             message = (
                 f"“{one.text}” contradicts “{two.text}”: a reply that takes either side breaks "
-                f"the other and is flagged; where a reply breaks both, {decides}"
+                "the other and is flagged"
             )
             yield CheckFinding(
                 "contradiction",
                 (name_of(one), name_of(two)),
                 message,
                 prompt="",
-                reply=lighter.text,
+                reply=two.text,
                 probability=against,
-                wins=name_of(heavier),
             )
         elif len(both) == 2 and same >= _SURE:
             message = f"who keeps “{one.text}” keeps “{two.text}”, and the other way round"
@@ -238,24 +230,23 @@ def _collisions(
     seen: set[tuple[str, str]] = set()
     for exchange, judgment in zip(tried, judged, strict=True):
         names = {rule.text: name_of(rule) for rule in judgment.rules}
-        broken = sorted((r for r in judgment.findings if is_broken(r, limits)), key=breach)
-        for kept in (rule for rule in judgment.findings if is_kept(rule, limits)):
-            for rule in broken[-1:]:
-                if (kept.text, rule.text) in seen:
-                    continue
-                seen.add((kept.text, rule.text))
-                message = (
-                    f"the reply keeps “{kept.text}” and breaks “{rule.text}”: that one flags it"
-                )
-                yield CheckFinding(
-                    "collision",
-                    (names[kept.text], names[rule.text]),
-                    message,
-                    exchange.prompt,
-                    exchange.reply,
-                    rule.alignment.probabilities["disagree"],
-                    names[rule.text],
-                )
+        rule = worst_broken(judgment.findings, limits)
+        if rule is None:
+            continue
+        for kept in judgment.findings:
+            if not is_kept(kept, limits) or (kept.text, rule.text) in seen:
+                continue
+            seen.add((kept.text, rule.text))
+            message = f"the reply keeps “{kept.text}” and breaks “{rule.text}”: that one flags it"
+            yield CheckFinding(
+                "collision",
+                (names[kept.text], names[rule.text]),
+                message,
+                exchange.prompt,
+                exchange.reply,
+                rule.alignment.probabilities["disagree"],
+                names[rule.text],
+            )
 
 
 def _extremes(

@@ -19,7 +19,7 @@ from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.false_alarms import FalseAlarms
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import RuleOfThumb, first_notes
-from moralscope.rules.reply_reader import CONCERN, VERDICT, ReplyReader
+from moralscope.rules.reply_reader import CLEARLY_FINE, CONCERN, VERDICT, ReplyReader
 from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, TrainedRetriever
 from moralscope.rules.revision import Reviser
 from moralscope.rules.rule_writer import RuleWriter
@@ -28,6 +28,7 @@ from moralscope.rules.thresholds import GivenLimits, operating_points, read_limi
 from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
 from moralscope.rules.written_rules import WrittenRuleJudge
 
+READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: bench/own_rules.py
 _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
     "where a verdict matters"
@@ -103,6 +104,7 @@ class RuleIndex:
     house: Finds | None  # of all others
     attributes: Attributes
     encoder: Encoder | None = None
+    whole: int = 0  # how many rules are not ours, where each is asked about every reply
 
 
 def index_rules(
@@ -139,7 +141,8 @@ def index_rules(
     house = [rule for rule in book.rules if rule not in known]
     embed = experts.embed if encoder is None else encoder.encode
     attributes = Attributes(book.rules, embed=embed, experts=experts)
-    return RuleIndex(book, finder(general), finder(house), attributes, encoder)
+    whole = len(house) if len(house) <= READ_WHOLE else 0
+    return RuleIndex(book, finder(general), finder(house), attributes, encoder, whole)
 
 
 def _vector_cache(experts: ExpertSet) -> EmbeddingCache | None:
@@ -192,9 +195,12 @@ def join_auditor(
         on_unread=options.on_unread,
     )
     auditor = Auditor(
-        reader=ReplyReader(experts),
+        # Rules of a house are asked about every part of a long reply, however fine it reads.
+        reader=ReplyReader(experts, CLEARLY_FINE if index.house is None else -1.0),
         retriever=index.retriever,
         house=index.house,
+        whole=index.whole,
+        rule_limits=limits_given.rules,
         aligner=Aligner(classifier),
         attributes=index.attributes,
         thresholds=limits,

@@ -165,6 +165,8 @@ class RuleFinding(HasScales):
     consensus: float | None = None
     foundations: FoundationShares = field(default_factory=dict)
     evidence: str = "rulebook"
+    limit: float | None = None
+    """The probability from which this rule is broken, where it has a limit of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,8 @@ class Verdict:
     """What the verdict expert fears."""
     probability: float | None = None
     """How likely the verdict expert calls the reply bad; None where it was not asked."""
+    broken: tuple[str, ...] = ()
+    """The rules that it breaks, the one with the largest margin to its own limit first."""
 
     @property
     def is_judged(self) -> bool:

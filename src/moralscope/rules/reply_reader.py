@@ -2,8 +2,10 @@
 
 One pass through the experts gives the probability that a reply is bad (task `verdict`), what is
 to be feared (`concern`), and the vector by which rules are found. A text that is longer than the
-experts' window is read in windows that overlap, once in wide and once in narrow ones, so that few
-bad words among many fine ones are found; the worst window counts. What no window holds is counted.
+experts' window is read in windows that overlap. A wide one that is not clearly fine is read again
+in narrow ones, so that few bad words among many fine ones are found; the worst window counts. What
+no window holds is counted, and so is what is not English. A disguised text is read as it is and
+undisguised.
 Experts without these tasks read nothing here: then rules alone decide.
 """
 
@@ -12,9 +14,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from moralscope.core.protocols import ExpertSet, Matrix, Windows
+from moralscope.core.protocols import ExpertSet, Matrix, Pair, Windows
 from moralscope.models.windows import worst_of_windows
 from moralscope.rules.records import Exchange
+from moralscope.rules.sanitize import reply_texts
 
 VERDICT, CONCERN = "verdict", "concern"
 FINE, BAD = VERDICTS = ("fine", "bad")
@@ -28,6 +31,9 @@ CONCERNS = (
 )
 SPARE = 48  # tokens of a window that are left for a rule and the words around an exchange
 NARROW = 84  # tokens of a narrow window: thirty bad words are a good part of it
+# Up to this probability of bad a wide window is not read again. On the written exchanges (dev),
+# diluted and split, as many reach the limit of bad as with every window read again.
+CLEARLY_FINE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,56 +59,88 @@ class ReplyReading:
 class ReplyReader:
     """Reads replies with experts, whatever tasks these have."""
 
-    def __init__(self, experts: ExpertSet) -> None:
-        self._experts = experts
+    def __init__(self, experts: ExpertSet, fine: float = CLEARLY_FINE) -> None:
+        self._experts, self._fine = experts, fine
         self.gives_verdicts = VERDICT in experts.tasks
 
     def read(self, exchanges: Sequence[Exchange]) -> list[ReplyReading]:
         """Return what is made of each reply, in order."""
-        experts, cuts = self._experts, self._windows(exchanges)
-        pairs = [pair for cut in cuts for pair in cut.pairs]
-        values: dict[str, Matrix] = {}
-        vectors: Matrix | None = None
-        if pairs and (self.gives_verdicts or experts.retrieval):
-            columns, rows = experts.read(pairs)
-            vectors = rows if experts.retrieval else None
-            values = {t: experts.told(t, columns) for t in (VERDICT, CONCERN) if t in experts.tasks}
-        readings, start = [], 0
+        cuts, long = self._windows(exchanges)
+        pairs = list(dict.fromkeys(pair for cut in cuts for pair in cut.pairs))
+        values, vectors = self._values(pairs)
+        again = [
+            pair
+            for pair, row in zip(pairs, values, strict=True)
+            if pair in long and not (self.gives_verdicts and row[0] <= self._fine)
+        ]
+        narrow = dict(zip(again, self._experts.windows(again, SPARE, NARROW), strict=True))
+        rows = {pair: index for index, pair in enumerate(pairs)}
+        more = list(
+            dict.fromkeys(pair for cut in narrow.values() for pair in cut.pairs if pair not in rows)
+        )
+        if more:
+            rows |= {pair: index for index, pair in enumerate(more, len(rows))}
+            new_values, new_vectors = self._values(more)
+            values = np.concatenate([values, new_values])
+            if vectors is not None and new_vectors is not None:
+                vectors = np.concatenate([vectors, new_vectors])
+        readings = []
         for cut in cuts:
-            part = slice(start, start + len(cut.pairs))
-            start = part.stop
+            inside = (pair for wide in cut.pairs if wide in narrow for pair in narrow[wide].pairs)
+            windows = tuple(dict.fromkeys((*cut.pairs, *inside)))
+            part = [rows[pair] for pair in windows]
             reading = ReplyReading(
-                tuple(Exchange(prompt, reply) for prompt, reply in cut.pairs),
+                tuple(Exchange(prompt, reply) for prompt, reply in windows),
                 None if vectors is None else vectors[part],
                 unread=cut.unread,
             )
-            if VERDICT in values:
-                bad = values[VERDICT][part, experts.labels(VERDICT).index(BAD)]
-                fears = values[CONCERN][part] if CONCERN in values else np.empty((len(bad), 0))
-                worst = worst_of_windows(np.column_stack([bad, fears]), bad, [cut])[0].tolist()
-                names = experts.labels(CONCERN) if CONCERN in values else ()
+            if self.gives_verdicts:
+                bad = values[part, 0]
+                worst = worst_of_windows(values[part], bad, [Windows(windows)])[0].tolist()
+                has_fears = CONCERN in self._experts.tasks
+                names = self._experts.labels(CONCERN) if has_fears else ()
                 concerns = dict(zip(names, worst[1:], strict=True))
                 reading = replace(reading, window_bad=bad.tolist(), bad=worst[0], concerns=concerns)
             readings.append(reading)
         return readings
 
-    def _windows(self, exchanges: Sequence[Exchange]) -> list[Windows]:
-        """Cut exchanges so that a rule fits beside each window, and read long prompts, too."""
-        pairs = [(exchange.prompt, exchange.reply) for exchange in exchanges]
-        cuts = list(self._experts.windows(pairs, SPARE))
-        for index, (prompt, reply) in enumerate(pairs):
-            wide = cuts[index]
-            if len(wide.pairs) > 1:
-                (narrow,) = self._experts.windows([(prompt, reply)], SPARE, NARROW)
-                both = tuple(dict.fromkeys((*wide.pairs, *narrow.pairs)))
-                cuts[index] = Windows(both, wide.dropped, wide.unknown)
-            if not wide.dropped:
-                continue
-            # Beside every part of the reply stand the two ends of its prompt. So that nothing of
-            # the prompt goes unread, its parts are read beside the two ends of the reply.
-            (turned,) = self._experts.windows([(reply, prompt)], SPARE)
-            more = [(part, ends) for ends, part in turned.pairs if ends] if prompt else []
-            alone = self._experts.windows([("", prompt), ("", reply)], SPARE)
-            dropped = sum(cut.dropped for cut in alone)
-            cuts[index] = Windows((*cuts[index].pairs, *more), dropped, wide.unknown)
-        return cuts
+    def _values(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix | None]:
+        """Return how bad each pair is with what is feared of it, and vectors, if there are any."""
+        experts = self._experts
+        if not pairs or not (self.gives_verdicts or experts.retrieval):
+            return np.empty((len(pairs), 0), np.float32), None
+        columns, vectors = experts.read(pairs)
+        values = [experts.told(t, columns) for t in (VERDICT, CONCERN) if t in experts.tasks]
+        if self.gives_verdicts:
+            bad = experts.labels(VERDICT).index(BAD)
+            values[0] = values[0][:, bad : bad + 1]
+        joined = np.concatenate([np.empty((len(pairs), 0), np.float32), *values], axis=1)
+        return joined, vectors if experts.retrieval else None
+
+    def _windows(self, exchanges: Sequence[Exchange]) -> tuple[list[Windows], set[Pair]]:
+        """Cut exchanges so that a rule fits beside each window, and read long prompts, too.
+
+        Return also the windows of replies that have several: they may be cut again.
+        """
+        replies = [reply_texts(exchange.reply) for exchange in exchanges]
+        texts = [said.texts or (row.reply,) for said, row in zip(replies, exchanges, strict=True)]
+        prompts = [exchange.prompt for exchange in exchanges]
+        pairs = [
+            (prompt, text) for prompt, some in zip(prompts, texts, strict=True) for text in some
+        ]
+        every = iter(self._experts.windows(pairs, SPARE))
+        cuts: list[Windows] = []
+        long: set[Pair] = set()
+        for prompt, some, said in zip(prompts, texts, replies, strict=True):
+            parts = [next(every) for _ in some]
+            long.update(pair for cut in parts if len(cut.pairs) > 1 for pair in cut.pairs)
+            windows, dropped = tuple(pair for cut in parts for pair in cut.pairs), parts[0].dropped
+            if dropped:
+                # Beside every part of the reply stand the two ends of its prompt. So that nothing
+                # of the prompt goes unread, its parts are read beside the two ends of the reply.
+                (turned,) = self._experts.windows([(some[0], prompt)], SPARE)
+                windows += tuple((part, ends) for ends, part in turned.pairs if ends and prompt)
+                alone = self._experts.windows([("", prompt), ("", some[0])], SPARE)
+                dropped = sum(cut.dropped for cut in alone)
+            cuts.append(Windows(windows, dropped, parts[0].unknown + said.unread))
+        return cuts, long

@@ -81,6 +81,8 @@ class WrittenRules:
     rules: tuple[tuple[RuleOfThumb, float], ...] = ()
     """Those worth keeping with their similarity to the exchange, most applicable first."""
     best: str = ""
+    """The hypothesis with the highest score among those worth keeping."""
+    likeliest: str = ""
     """The hypothesis with the highest score, as the paper keeps it, whatever is said against it."""
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
@@ -160,7 +162,8 @@ class RuleWriter:
                 WrittenRules(
                     original,
                     rules=tuple(sorted(rules, key=lambda rule: -rule[1])),
-                    best=texts[0] if texts else "",
+                    best=next(iter(kept), ""),
+                    likeliest=next(iter(texts), ""),
                     left_out=tuple(left_out),
                     notes=tuple(notes),
                     alignments={text: one.label for text, one in judged.items()},
@@ -249,10 +252,11 @@ class GeneratedRules:
     id: str
     prompt: str
     reply: str
-    best: str  # the hypothesis with the highest score, which is what the paper measures
+    best: str  # the rule with the highest score; empty where none was kept
     rules: tuple[GeneratedRule, ...]
     left_out: tuple[LeftOut, ...] = ()
     refusal: str = ""
+    likeliest: str = ""  # the hypothesis with the highest score, kept or not: the paper's measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,6 +359,7 @@ def generate_rules(
                     rules,
                     written.left_out,
                     written.refusal,
+                    written.likeliest,
                 )
             )
             notes += [f"reply {name[:60]}: {note}" for note in written.notes]
@@ -385,12 +390,15 @@ def generate_rules(
 
 
 def write_best(record: RunRecord, path: Path) -> None:
-    """Write the best rule of each exchange as JSONL, as `reproduce integrity` reads it."""
+    """Write the likeliest hypothesis of each exchange as JSONL, as `reproduce integrity` reads it.
+
+    Kept or not: the paper measures what a model writes, and choosing would flatter it.
+    """
     check_writable(path)
     model = f"{record.config['generator']} {record.config['decoding']}"
     rows = (
-        {"model": model, "prompt": row.prompt, "reply": row.reply, "rule": row.best}
+        {"model": model, "prompt": row.prompt, "reply": row.reply, "rule": row.likeliest}
         for row in record.results
-        if row.best
+        if row.likeliest
     )
     write_whole(path, (f"{json.dumps(row)}\n".encode() for row in rows))

@@ -2,23 +2,43 @@
 
 Nothing is executed and nothing is rendered: HTML stays the text that it is. What a model trained on
 English cannot judge (no words, another script, another language) is told and never guessed. The
-test of language is a small heuristic: Latin letters and function words. Short texts pass it.
+test of language is a small heuristic: letters and function words. Short texts pass it. It looks at
+each sentence, so that no language decides about what stands beside it.
 """
 
 import re
 import tomllib
 import unicodedata
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from moralscope.rules.disguises import fold, undisguised
 from moralscope.rules.records import Exchange
 from moralscope.stats.text.words import CONTRACTED, function_words
 
-_LOOKED = 50_000  # characters of a text by which its language is told
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？।])\s*|\n+")  # noqa: RUF001 - they end Chinese ones
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _ENOUGH = 12  # words without a single English function word
+# Characters that show nothing: some have a width, others only change their neighbours.
+_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
+_SELECTORS = [0x34F, 0x17B4, 0x17B5, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)]
+_UNSEEN = {
+    **dict.fromkeys(map(ord, _FILLERS), " "),
+    **dict.fromkeys([*_SELECTORS, *range(0xE0100, 0xE01F0)], ""),
+}
+# Letters of other scripts, a phrase of them: names and signs in an English sentence are shorter.
+_OTHER = r"[^\W\d_A-Za-zªº\u00c0-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff]"
+_IDEOGRAPH = r"[\u3040-\u30ff\u3400-\u9fff]"
+_OTHER_SCRIPT = re.compile(rf"(?:{_OTHER}[\W\d_]*){{12,}}|(?:{_IDEOGRAPH}[\W\d_]*){{7,}}")
+_OTHER_WORD = re.compile(rf"{_IDEOGRAPH}|(?:(?!{_IDEOGRAPH})[^\W\d_])+")
+_PARTICLES = "de|la|del|della|di|da|du|des|le|les|las|los|el|en|e|et|un|der|dem|und|te|het|na"
+_NAMES = re.compile(
+    rf"(?:\b[^\W\d_a-z]\w+ )(?:(?:{_PARTICLES}) )+(?=[A-ZÀ-Þ])|\b(?i:{_PARTICLES}) (?=[A-ZÀ-Þ])"
+)
+_SHORT = 1_000  # characters that are judged together: a sentence alone may read worse than it is
+_NEAR = 3  # words on either side of an English one are its own, amid another language
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +50,21 @@ class Readable:
     refusal: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ReplyTexts:
+    """A reply as models of English can read it: plain, and out of its disguise where it has one."""
+
+    texts: tuple[str, ...]
+    unread: int = 0
+    """Words in other languages, which no model here reads."""
+    fault: str = ""
+    """Why there is no text."""
+
+
 def clean(text: str) -> str:
     """Put a text on one line: no control or invisible characters, wide letters made plain."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text.translate(_UNSEEN))
     if not text.isprintable():
         kind = unicodedata.category
         text = "".join(
@@ -47,13 +78,10 @@ def unreadable(text: str) -> str:
     letters = [char for char in text if char.isalpha()]
     if not letters:
         return "holds no words"
-    latin = sum(char.isascii() or "LATIN" in unicodedata.name(char, "") for char in letters)
-    if latin < len(letters) / 2:
+    if not text.isascii() and 2 * len(re.findall(_OTHER, text)) > len(letters):
         return "is not in Latin script"
-    words = [
-        word.lower() for word in _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-    ]
-    english, foreign = (sum(word in known for word in words) for known in _function_words())
+    words = _words(text)
+    english, foreign = _counts(words)
     accented = sum(not word.isascii() for word in words)
     if (foreign >= 2 and foreign > english) or (not english and 5 * accented > len(words) > 2):
         return "is not in English"
@@ -62,26 +90,122 @@ def unreadable(text: str) -> str:
     return ""
 
 
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower())
+
+
+def _counts(words: Iterable[str]) -> tuple[int, int]:
+    """Count the English function words, and those of other languages."""
+    english, foreign, _ = _function_words()
+    return sum(word in english for word in words), sum(word in foreign for word in words)
+
+
 @cache
-def _function_words() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the English ones and those of other languages."""
+def _function_words() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the English ones, those of other languages, and those that only English has."""
     file = resources.files("moralscope.rules").joinpath("data/function_words.toml")
-    lists = tomllib.loads(file.read_text("utf-8"))
-    english = (function_words() - CONTRACTED) | set(lists["english"].split())
-    return english, frozenset(lists["others"].split())
+    lists = {
+        name: frozenset(words.split())
+        for name, words in tomllib.loads(file.read_text("utf-8")).items()
+    }
+    english = (function_words() - CONTRACTED) | lists["english"]
+    return english, lists["others"], english - lists["shared"] - lists["others"]
+
+
+def english_part(text: str) -> ReplyTexts:
+    """Return the sentences of a text that are English, and count the words of the others.
+
+    What holds no sign of any language (code, names, lists) goes with the whole text.
+    """
+    fault = unreadable(text)
+    if not fault and text.isascii() and _counts(_words(text))[1] < 2:
+        return ReplyTexts((text,))
+    only = _function_words()[2]
+    kept, unread = [], 0
+
+    def leave(part: str) -> str:
+        nonlocal unread
+        unread += len(_OTHER_WORD.findall(part))
+        return " "
+
+    for sentence in sentences(text):
+        words = _words(_NAMES.sub("", sentence))
+        english, foreign = _counts(words)
+        of_english = sum(word in only for word in words)
+        script = unreadable(sentence) == "is not in Latin script"
+        accented = 2 * sum(not word.isascii() for word in words) > len(words) > 7 and not english
+        is_foreign = script or accented or foreign > max(english, 1 if fault else 2)
+        if not is_foreign and (of_english or not fault):
+            kept.append(_OTHER_SCRIPT.sub(lambda run: leave(run[0]), sentence))
+            continue
+        plain = fold(sentence)
+        if (
+            plain != sentence
+            and not re.search(_OTHER, plain)
+            and not unreadable(plain)
+            and sum(w in only for w in _words(plain)) > 1
+        ):
+            kept.append(plain)  # letters in disguise, no other language
+            continue
+        kept.append(_english_words(sentence, leave))
+    read = " ".join(filter(None, map(str.strip, kept)))
+    if not unread and not fault:
+        return ReplyTexts((text,))
+    return (
+        ReplyTexts((read,), unread) if read else ReplyTexts((), fault=fault or "is not in English")
+    )
+
+
+def _english_words(sentence: str, leave: Callable[[str], str]) -> str:
+    """Return the English words of a sentence that is full of another language's, if any."""
+    _, foreign, only = _function_words()
+    pieces = []
+    for piece in sentence.split():
+        word = " ".join(_words(piece))
+        if word in foreign or re.search(_OTHER, word):
+            leave(piece)
+        else:
+            pieces.append((piece, word))
+    signs = [index for index, (_, word) in enumerate(pieces) if word in only]
+    near = {index + step for index in signs for step in range(-_NEAR, _NEAR + 1)}
+    if len(signs) < _NEAR:
+        near = set()
+    for index, (piece, _) in enumerate(pieces):
+        if index not in near:
+            leave(piece)
+    return " ".join(piece for index, (piece, _) in enumerate(pieces) if index in near)
+
+
+def reply_texts(reply: str) -> ReplyTexts:
+    """Return what is judged of a cleaned reply: its English, and what was in disguise."""
+    plain, bare = english_part(reply), undisguised(reply)
+    if bare == reply:
+        return plain
+    bare = clean(bare)
+    if len(bare) > _SHORT:
+        known = {*sentences(reply)}
+        bare = " ".join(sentence for sentence in sentences(bare) if sentence not in known)
+    texts = [text for text in english_part(bare).texts if not unreadable(text)]
+    if not texts:
+        return plain
+    return ReplyTexts(tuple(dict.fromkeys([*plain.texts, *texts])), plain.unread)
 
 
 def read_exchange(exchange: Exchange) -> Readable:
-    """Clean an exchange and say whether it can be judged."""
+    """Clean an exchange and say whether it can be judged; a prompt nobody can read is left out."""
     prompt, reply = clean(exchange.prompt), clean(exchange.reply)
     notes, refusal = [], ""
-    prompt_fault, reply_fault = unreadable(prompt[-_LOOKED:]), unreadable(reply[:_LOOKED])
-    if prompt_fault == "holds no words":
-        notes.append("the prompt holds no words" if prompt else "the prompt is empty")
-    elif prompt_fault:
-        refusal = f"the prompt {prompt_fault}"
-    if reply_fault:
-        refusal = f"the reply {reply_fault}" if reply else "the reply is empty"
+    if not prompt:
+        notes.append("the prompt is empty")
+    elif not (asked := english_part(prompt)).texts:
+        notes.append(f"the prompt {asked.fault}")
+        prompt = ""
+    elif asked.unread:
+        notes.append(f"{asked.unread:,} words of the prompt are not English")
+        prompt = asked.texts[0]
+    said = reply_texts(reply)
+    if not said.texts:
+        refusal = f"the reply {said.fault}" if reply else "the reply is empty"
     return Readable(Exchange(prompt, reply, exchange.id), tuple(notes), refusal)
 
 

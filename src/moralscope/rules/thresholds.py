@@ -19,7 +19,7 @@ from moralscope.io.documents import read_document
 from moralscope.io.files import write_whole
 
 _REMEDY = "write lines such as flag = 0.3"
-_SET_BY = "set_by"
+_SET_BY, _RULES = "set_by", "rules"
 _OLD = {
     "severity": "an unknown severity no longer weighs: 'least_severity' says what flags",
     "consensus": "an unknown consensus no longer weighs: leave it out",
@@ -63,6 +63,8 @@ class GivenLimits:
 
     limits: Mapping[str, float] = field(default_factory=dict)
     set_by: Mapping[str, Any] = field(default_factory=dict)
+    rules: Mapping[str, float] = field(default_factory=dict)
+    """The probability from which a rule is broken, by its text."""
 
     def over(self, points: Mapping[str, float]) -> Thresholds:
         """Return all limits: these, else the operating points, else the usual ones."""
@@ -76,18 +78,26 @@ def read_limits(path: Path | None) -> GivenLimits:
     document = read_document(path, "the config", _REMEDY)
     values = document.toml_values()
     set_by = values.pop(_SET_BY, {})
-    if not isinstance(set_by, dict):
-        raise InputError(f"{document.name} has no table '{_SET_BY}'", "leave it out")
-    return GivenLimits(check_limits(values, document.name), set_by)
+    rules = values.pop(_RULES, {})
+    for name, table in ((_SET_BY, set_by), (_RULES, rules)):
+        if not isinstance(table, dict):
+            raise InputError(f"{document.name} has no table '{name}'", "leave it out")
+    for text, limit in rules.items():
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit <= 1:
+            problem = f"{document.name} has no good limit for the rule '{text[:60]}'"
+            raise InputError(problem, "give a number from 0 to 1")
+    return GivenLimits(check_limits(values, document.name), set_by, rules)
 
 
 def write_limits(path: Path, written: GivenLimits) -> None:
     """Write limits as `read_limits` reads them; `set_by` holds texts and numbers."""
     lines = [f"{name} = {value!r}" for name, value in written.limits.items()]
+    # JSON's escapes are TOML's, too.
     lines += [f"[{_SET_BY}]"] if written.set_by else []
     for name, value in written.set_by.items():
-        # JSON's escapes are TOML's, too.
         lines.append(f"{name} = {json.dumps(value) if isinstance(value, str) else repr(value)}")
+    lines += [f"[{_RULES}]"] if written.rules else []
+    lines += [f"{json.dumps(text)} = {limit!r}" for text, limit in written.rules.items()]
     write_whole(path, [("\n".join(lines) + "\n").encode()])
 
 

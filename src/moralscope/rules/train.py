@@ -30,6 +30,7 @@ from moralscope.models.training.trainer import (
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES
 from moralscope.rules.options import RulesTrainOptions
+from moralscope.rules.organisations import ORGANISATIONS
 from moralscope.rules.reading import MIC_FILE, read_annotations, split_annotations
 from moralscope.rules.replies import annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS
@@ -58,6 +59,7 @@ DATA = {
     MIC: "Moral Integrity Corpus (Ziems et al. 2022), by its authors' data use agreement, "
     "github.com/SALT-NLP/mic",
     "written": "exchanges written for moralscope, Apache-2.0",
+    ORGANISATIONS: "rules of organisations with minimal pairs, written for moralscope, Apache-2.0",
     DIASAFETY: "DiaSafety (Sun et al. 2022), Apache-2.0, github.com/thu-coai/DiaSafety",
     **{
         XSTEST + half: f"XSTest (Röttger et al. 2024), CC BY 4.0, github.com/paul-rottger/xstest, "
@@ -94,6 +96,9 @@ class RulesRecipe(TrainingRecipe):
 
     templates: Annotated[
         float, Option("Share of the exchanges that templates make.", least=0, most=1)
+    ] = 1.0
+    replay: Annotated[
+        float, Option("Share of all examples but those of organisations.", least=0, most=1)
     ] = 1.0
 
     @property
@@ -208,6 +213,7 @@ class AttributeSource(_RulesSource):
                 turns,
                 recipe.seed,
                 recipe.templates,
+                recipe.replay,
             )
         )
         if not self.exchanges:

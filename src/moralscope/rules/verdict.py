@@ -155,9 +155,19 @@ def weight(rule: HasScales) -> float:
     return float(severity / SCALE[1] * consensus / SCALE[1])
 
 
+def limit_of(rule: RuleFinding, limits: Thresholds) -> float:
+    """Return the probability from which a rule is broken: its own limit, else that of all."""
+    return limits.disagree if rule.limit is None else rule.limit
+
+
 def is_broken(rule: RuleFinding, limits: Thresholds) -> bool:
     """Tell whether the reply breaks the rule, surely enough."""
-    return _probability(rule, "disagree") >= limits.disagree
+    return _probability(rule, "disagree") >= limit_of(rule, limits)
+
+
+def rule_margin(rule: RuleFinding, limits: Thresholds) -> float:
+    """Return how far P(disagree) of a rule is below its limit; 0 and less is broken."""
+    return margin(_probability(rule, "disagree"), limit_of(rule, limits))
 
 
 def is_kept(rule: RuleFinding, limits: Thresholds) -> bool:
@@ -176,17 +186,18 @@ def stance(rule: RuleFinding, limits: Thresholds) -> tuple[str, float]:
 
 
 def breach(rule: RuleFinding) -> float:
-    """Return P(disagree) x weight of a rule: what broken rules are ordered by."""
+    """Return P(disagree) x weight of a rule: what a revised reply mends first."""
     return _probability(rule, "disagree") * weight(rule)
 
 
 def broken_rules(rules: Sequence[RuleFinding], limits: Thresholds) -> list[RuleFinding]:
-    """Return the rules that the reply breaks, the one that weighs most first."""
-    return sorted((rule for rule in rules if is_broken(rule, limits)), key=breach, reverse=True)
+    """Return the rules that the reply breaks: largest margin first, of equals what weighs most."""
+    broken = (rule for rule in rules if is_broken(rule, limits))
+    return sorted(broken, key=lambda rule: (rule_margin(rule, limits), -weight(rule)))
 
 
 def worst_broken(rules: Sequence[RuleFinding], limits: Thresholds) -> RuleFinding | None:
-    """Return the broken rule that weighs most, the first of equals; None where none is broken."""
+    """Return the rule that a reply breaks by the largest margin; None where none is broken."""
     return next(iter(broken_rules(rules, limits)), None)
 
 
@@ -206,7 +217,7 @@ def decide(
     grave = [rule for rule in rules if (rule.severity or _UNKNOWN) >= limits.least_severity]
     alone = [rule for rule in grave if house is None or rule.text in house]
     general = [rule for rule in grave if house is not None and rule.text not in house]
-    parts = [margin(_probability(rule, "disagree"), limits.disagree) for rule in alone] or [1.0]
+    parts = [rule_margin(rule, limits) for rule in alone] or [1.0]
     if reply is not None:
         # A rule that is only nearly broken says less of a reply than the expert that read it does.
         parts = [part for part in parts if part <= 0]
@@ -223,6 +234,7 @@ def decide(
         basis=basis,
         concern=None if reply is None else reply.concern,
         probability=None if reply is None else reply.bad,
+        broken=tuple(rule.text for rule in broken_rules(rules, limits)),
     )
 
 

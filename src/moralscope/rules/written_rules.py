@@ -18,8 +18,13 @@ from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import TASK, Aligner
 
 _COPIED = 6  # words in a row that make a rule a copy
-_PRONOUNS = frozenset({"it", "them", "him", "they", "he", "she"})
+_PERSONAL = frozenset({"them", "him", "they", "he", "she", "her"})
+_PRONOUNS = (_PERSONAL - {"her"}) | {"it"}
 _POINTERS = frozenset({"this", "that", "these", "those", "her", "so"})
+_SOMEBODY = frozenset(
+    {"someone", "somebody", "anyone", "anybody", "everyone", "everybody"}
+    | {"others", "people", "person", "friend"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +93,16 @@ def points_nowhere(rule: str) -> bool:
     (True, True)
     >>> points_nowhere("It's rude to borrow a book and not return it.")
     False
+    >>> points_nowhere("It's wrong to tell someone they are fat.")
+    False
     """
     act = words_of(read_judgment(rule).behaviour)
     before: list[str] = []
     for index, word in enumerate(act):
         # "that" before a noun or a clause points at what follows.
         alone = word in _PRONOUNS or (word in _POINTERS and index == len(act) - 1)
-        if alone and len(before) < 2:  # a verb alone: nothing was named
+        who = word in _PERSONAL and not _SOMEBODY.isdisjoint(act[:index])
+        if alone and not who and len(before) < 2:  # a verb alone: nothing was named
             return True
         before += [word] if word in content_words(word) else []
     return False

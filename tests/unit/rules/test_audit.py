@@ -35,10 +35,12 @@ def test_the_record_has_the_shape_of_the_design():
     assert set(first) == keys
     assert set(first["rules"][0]) == {
         *("text", "source", "alignment", "severity", "consensus", "foundations", "evidence"),
+        "limit",
     }
     assert set(first["rules"][0]["alignment"]) == {"label", "probabilities"}
     assert list(first["verdict"]) == [
         *("flag", "score", "status", "reason", "basis", "concern", "probability"),
+        "broken",
     ]
     assert [row["verdict"]["status"] for row in plain["results"]] == [
         *("judged", "judged", "abstained", "judged"),

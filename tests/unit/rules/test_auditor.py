@@ -7,7 +7,7 @@ import pytest
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.thresholds import Thresholds
 
-from .scripted_audit import HELP, KILL, Reader, Shelf, auditor
+from .scripted_audit import HELP, KILL, LIE, RULES, Reader, Shelf, auditor
 
 KILLS = Exchange("What should I do?", "You should kill him.")
 HELPS = Exchange("What should I do?", "Let me help you.")
@@ -202,3 +202,32 @@ def test_generated_rules_are_marked_and_asked_about_after_the_others():
     ]
     assert found.revised_reply is not None
     assert len(writer.asked) == 1  # candidates are asked about the same rules
+
+
+def test_a_small_rulebook_of_ones_own_is_read_whole():
+    far = RuleOfThumb("Never judge patients.")  # shares no word with the reply: not found
+    table = {("judge", "cost the rest of us"): "disagree"}
+    reply = Exchange("I cough.", "No wonder. People like you cost the rest of us a fortune.")
+    made = auditor((), house=(KILL, LIE, HELP, far), table=table, top=1, general=False)
+    assert not made.audit([reply])[0].verdict.flag
+    (audit,) = replace(made, whole=4).audit([reply])
+    assert {rule.text for rule in audit.rules} == {KILL.text, LIE.text, HELP.text, far.text}
+    assert audit.verdict.broken == (far.text,)
+
+
+def test_of_a_long_reply_every_rule_read_whole_gets_its_nearest_windows():
+    words = " ".join(["these are fine words"] * 3000) + " I would kill him."
+    made = auditor((), house=RULES, top=1, general=False)
+    (audit,) = replace(made, whole=3).audit([Exchange("And now?", words)])
+    assert {rule.text for rule in audit.rules} == {rule.text for rule in RULES}
+    assert audit.verdict.broken == (KILL.text,)
+    assert len(made.aligner.classifier.pairs) <= 12
+
+
+def test_a_rule_is_broken_from_its_own_limit_on():
+    made = auditor(general=False)
+    assert made.audit([KILLS])[0].verdict.flag
+    lenient = replace(made, rule_limits={KILL.text: 0.95})
+    (audit,) = lenient.audit([KILLS])
+    assert (audit.verdict.flag, audit.verdict.broken) == (False, ())
+    assert [rule.limit for rule in audit.rules if rule.text == KILL.text] == [0.95]

@@ -43,10 +43,35 @@ def test_the_worst_window_counts():
     assert found.doubtful(-1.0) == list(range(len(found.windows)))
 
 
+def test_a_wide_window_that_is_clearly_fine_is_not_read_again():
+    experts = ScriptedExperts({"verdict": ("fine", "bad")})
+    experts.max_length = 384
+    wide, some, every = (
+        ReplyReader(experts, fine).read([Exchange("Hi!", OTHER)])[0] for fine in (1.0, 0.5, -1.0)
+    )
+    assert min(len(each.reply.split()) for each in wide.windows[:-1]) > NARROW
+    assert len(wide.windows) < len(some.windows) < len(every.windows)
+    assert every.windows[: len(wide.windows)] == wide.windows
+
+
+def test_what_is_not_english_is_no_window_and_counts_as_unread():
+    found = read("Hi!", "Ich glaube nicht, dass das eine gute Idee ist. You should leave now.")
+    assert found.windows == (Exchange("Hi!", "You should leave now."),)
+    assert found.unread == 9
+
+
+def test_a_disguised_reply_is_read_as_it_is_and_plain():
+    found = read("Hi!", "You are a w.o.r.t.h.l.e.s.s p.i.g, my friend.")
+    assert [each.reply for each in found.windows] == [
+        "You are a w.o.r.t.h.l.e.s.s p.i.g, my friend.",
+        "You are a worthless pig, my friend.",
+    ]
+
+
 def test_a_long_reply_is_read_in_narrow_windows_too():
     experts = ScriptedExperts({"verdict": ("fine", "bad")})
     experts.max_length = 384
-    (found,) = ReplyReader(experts).read([Exchange("Hi!", OTHER)])
+    (found,) = ReplyReader(experts, -1.0).read([Exchange("Hi!", OTHER)])
     narrow = [each.reply for each in found.windows if len(each.reply.split()) < NARROW]
     assert max(len(each.reply.split()) for each in found.windows) > NARROW
     assert len(set(found.windows)) == len(found.windows)

@@ -1,5 +1,7 @@
 """The verdict: the reply itself and the rules it breaks, how far from their limits, and why."""
 
+from dataclasses import replace
+
 import pytest
 
 from moralscope.core.decode import decode
@@ -81,12 +83,15 @@ def test_the_reason_says_where_no_rule_explains_a_bad_reply():
     )
 
 
-def test_the_worst_broken_rule_is_named_not_the_most_probable():
-    light = finding("Say please.", "disagree", 0.99, severity=1.0, consensus=3.0)
-    grave = finding("Do not kill.", "disagree", 0.6)
-    verdict = decide([light, grave, KEEPS], LIMITS)
-    assert worst_broken([light, grave], LIMITS) is grave
+def test_the_rule_with_the_largest_margin_to_its_own_limit_is_named():
+    surest = finding("Say please.", "disagree", 0.9)
+    strict = replace(finding("Do not kill.", "disagree", 0.6), limit=0.05)
+    lenient = replace(finding("Be brief.", "disagree", 0.9), limit=0.95)
+    rules = [surest, strict, lenient, KEEPS]
+    verdict = decide(rules, LIMITS)
+    assert worst_broken(rules, LIMITS) is strict
     assert verdict.flag
+    assert verdict.broken == ("Do not kill.", "Say please.")
     assert "breaks “Do not kill.”" in verdict.reason
     assert "and 1 more but keeps 1" in verdict.reason
 
@@ -213,3 +218,12 @@ def test_bad_limits_are_refused(content, line, tmp_path):
     path.write_text(content)
     with pytest.raises(InputError, match=line):
         read_limits(path)
+
+
+def test_limits_of_rules_are_written_and_read(tmp_path):
+    limits = GivenLimits({"flag": 0.1}, {"experts": "mpnet"}, {'Never say "no".': 0.25})
+    write_limits(tmp_path / "x.toml", limits)
+    assert read_limits(tmp_path / "x.toml") == limits
+    (tmp_path / "x.toml").write_text('[rules]\n"Be kind." = 2\n')
+    with pytest.raises(InputError, match=r"no good limit for the rule 'Be kind.'"):
+        read_limits(tmp_path / "x.toml")

@@ -332,6 +332,10 @@ def train_classifier(
                 network.head.bias[slices.of(task)] = torch.tensor(values).float().mean(0)
     if training.start:
         start_from_mean(network, slices, training.start)
+    for name, weight in network.body.named_parameters():
+        # Nothing flows back below the lowest layer that learns: half the layers, less time.
+        if any(f".layer.{number}." in name for number in range(training.freeze)):
+            weight.requires_grad_(False)
     network.to("cuda" if torch.cuda.is_available() else "cpu")
     learner = ClassifierLearner(network, tokenizer, heads, *examples, training)
     if training.epochs == 0:

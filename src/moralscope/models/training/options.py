@@ -101,6 +101,9 @@ class ModelTraining(Schedule):
     ] = "adapter"
     rank: Annotated[int, Option("Rank of the adapter.", least=1, most=256)] = 16
     max_length: Annotated[int, Option("Tokens that are read.", least=8, most=512)] = 128
+    freeze: Annotated[
+        int, Option("Layers, from below, that stay as they are started from.", least=0, most=256)
+    ] = 0
     start: Annotated[
         tuple[Path, ...],
         Option("Folders of adapters to go on from; of several classifiers: from their mean."),

@@ -24,6 +24,23 @@ def lemma(word: str) -> str:
     return str(simplemma.lemmatize(word, "en")).lower()
 
 
+@lru_cache(maxsize=1 << 16)
+def is_word(text: str) -> bool:
+    """Tell whether English has a word: short ones count where they are function words.
+
+    Examples
+    --------
+    >>> is_word("worthless"), is_word("xq"), is_word("us")
+    (True, False, True)
+    """
+    import simplemma
+
+    word = text.lower()
+    return word in function_words() - CONTRACTED or (
+        len(word) > 2 and bool(simplemma.is_known(word, lang="en"))
+    )
+
+
 # What is left of a contraction when it is split at its apostrophe; some are words elsewhere.
 CONTRACTED = frozenset({"d", "ll", "m", "n", "o", "re", "s", "t", "ve", "y"})
 

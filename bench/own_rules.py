@@ -1,0 +1,160 @@
+"""How good audits by rules of one's own are: whole organisations that taught nothing.
+
+    python bench/own_rules.py [mpnet|FOLDER] [--part dev|test] [--limits] [--retrieve] [--sizes]
+        [--speed]
+
+Every reply is audited by the eight rules of its organisation and nothing else. Breaches are
+replies that break at least one rule, false alarms fine replies that are flagged; a minimal pair is
+right where both halves are, by its rule. `--limits` prints the figures at other limits (to choose
+on dev), `--retrieve` finds rules instead of reading the book whole, `--sizes` joins organisations
+into larger books, `--speed` times one reply against 20 rules. Look at test once.
+"""
+
+import argparse
+import time
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from moralscope.core.protocols import ExpertSet
+from moralscope.rules.audit_options import AuditOptions
+from moralscope.rules.auditor import Auditor
+from moralscope.rules.experts import prepare_rule_experts
+from moralscope.rules.load_auditor import index_rules, join_auditor
+from moralscope.rules.organisations import Organisation, organisations
+from moralscope.rules.records import Exchange, RuleOfThumb
+from moralscope.rules.rulebook import Rulebook
+from moralscope.rules.thresholds import GivenLimits
+from moralscope.stats.intervals import wilson
+
+
+@dataclass
+class Case:
+    """An exchange, the rules of its organisation that it breaks, and P(disagree) by rule."""
+
+    exchange: Exchange
+    breaks: frozenset[str]
+    rule: str = ""  # that it was written for
+    pair: tuple[str, int] | None = None
+    shape: str = ""
+    chances: dict[str, float] | None = None
+
+    def broken(self, limit: float) -> set[str]:
+        return {text for text, chance in (self.chances or {}).items() if chance >= limit}
+
+
+def auditor_of(rules: list[str], experts: ExpertSet, *, whole: bool = True) -> Auditor:
+    book = Rulebook("bench", tuple(RuleOfThumb(text) for text in rules))
+    index = index_rules(book, experts, ours=False, cached=False)
+    index = replace(index, whole=len(rules) if whole else 0)
+    options = AuditOptions(rulebooks=("bench",), experts="scripted")
+    return join_auditor(options, index, experts, GivenLimits(), ours=False).auditor
+
+
+def cases_of(organisation: Organisation) -> list[Case]:
+    rules = [entry.rule for entry in organisation.rules]
+    cases = []
+    for entry in organisation.rules:
+        for number, sides in enumerate(entry.sides()):
+            for label, exchange in sides.items():
+                breaks = frozenset([entry.rule] if label == "disagree" else [])
+                cases.append(Case(exchange, breaks, entry.rule, (entry.rule, number), entry.shape))
+    for row in organisation.mixed:
+        breaks = frozenset(rules[number - 1] for number in row.breaks)
+        cases.append(Case(Exchange(row.prompt, row.reply), breaks))
+    return cases
+
+
+def audit(cases: list[Case], auditor: Auditor) -> None:
+    for case, row in zip(cases, auditor.audit([case.exchange for case in cases]), strict=True):
+        case.chances = {rule.text: rule.alignment.probabilities["disagree"] for rule in row.rules}
+
+
+def figures(cases: list[Case], limit: float) -> str:
+    bad = [case for case in cases if case.breaks]
+    fine = [case for case in cases if not case.breaks]
+    found = wilson(sum(bool(case.broken(limit)) for case in bad), len(bad))
+    alarms = wilson(sum(bool(case.broken(limit)) for case in fine), len(fine))
+    pairs = defaultdict(list)
+    for case in cases:
+        if case.pair:
+            pairs[case.pair].append((case.rule in case.broken(limit)) == (case.rule in case.breaks))
+    right = wilson(sum(map(all, pairs.values())), len(pairs))
+    mixed = [case for case in cases if case.pair is None]
+    exact = wilson(sum(case.broken(limit) == case.breaks for case in mixed), len(mixed))
+    every = np.mean([case.broken(limit) == case.breaks for case in cases])
+    hits = sum(len(case.broken(limit) & case.breaks) for case in cases)
+    told = sum(len(case.broken(limit)) for case in cases)
+    gold = sum(len(case.breaks) for case in cases)
+    return (
+        f"limit {limit:.2f}: breaches found {found.value:.3f} [{found.low:.2f}, {found.high:.2f}] "
+        f"of {len(bad)}, false alarms {alarms.value:.3f} [{alarms.low:.2f}, {alarms.high:.2f}] of "
+        f"{len(fine)}; pairs right {right.value:.3f} [{right.low:.2f}, {right.high:.2f}] of "
+        f"{len(pairs)}; exact set, mixed {exact.value:.3f} of {len(mixed)}, all {every:.3f}; "
+        f"rules: precision {hits / max(told, 1):.3f}, recall {hits / gold:.3f}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("experts", nargs="?", default="mpnet")
+    parser.add_argument("--part", default="dev")
+    for flag in ("--limits", "--retrieve", "--sizes", "--speed"):
+        parser.add_argument(flag, action="store_true")
+    arguments = parser.parse_args()
+    experts = prepare_rule_experts(arguments.experts, eight_bits=True)
+    chosen = [one for one in organisations().values() if one.part == arguments.part]
+    cases: list[Case] = []
+    for organisation in chosen:
+        some = cases_of(organisation)
+        rules = [entry.rule for entry in organisation.rules]
+        auditor = auditor_of(rules, experts, whole=not arguments.retrieve)
+        audit(some, auditor)
+        cases += some
+    limit = auditor.thresholds.disagree
+    print(f"{arguments.experts}, {len(chosen)} organisations ({arguments.part})")
+    print(figures(cases, limit))
+    if arguments.limits:
+        for other in (0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95):
+            print(figures(cases, other))
+    shapes = defaultdict(list)
+    for case in cases:
+        if case.shape:
+            shapes[case.shape].append((case.rule in case.broken(limit)) == bool(case.breaks))
+    line = ", ".join(f"{name} {np.mean(right):.2f}" for name, right in sorted(shapes.items()))
+    print(f"right about the rule that it was written for, by shape: {line}")
+    if arguments.sizes:
+        sizes(chosen, experts)
+    if arguments.speed:
+        speed(chosen, experts)
+
+
+def sizes(chosen: list[Organisation], experts: ExpertSet) -> None:
+    """Join organisations into larger books: what reading whole gains, and costs."""
+    for many in (1, 2, 3, 5, 8):
+        rules = [entry.rule for one in chosen[:many] for entry in one.rules]
+        cases = [case for one in chosen[:many] for case in cases_of(one)][:: max(1, many // 2)]
+        for whole in (True, False):
+            auditor = auditor_of(rules, experts, whole=whole)
+            started = time.perf_counter()
+            audit(cases, auditor)
+            spent = (time.perf_counter() - started) / len(cases)
+            how = "whole" if whole else "found"
+            print(f"{len(rules)} rules, {how}, {1000 * spent:.0f} ms a reply:")
+            print("  " + figures(cases, auditor.thresholds.disagree))
+
+
+def speed(chosen: list[Organisation], experts: ExpertSet) -> None:
+    rules = [entry.rule for one in chosen[:3] for entry in one.rules][:20]
+    auditor = auditor_of(rules, experts)
+    times = []
+    for case in [case for one in chosen for case in cases_of(one)][:60:2]:
+        started = time.perf_counter()
+        auditor.audit([case.exchange])
+        times.append(time.perf_counter() - started)
+    print(f"one reply against {len(rules)} rules, warm: p50 {1000 * np.median(times[5:]):.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Rules of organisations with minimal pairs: what teaches, and measures, rules of one's own.
+
+Written for moralscope: each organisation has eight rules of several shapes, each rule four pairs of
+exchanges that differ by one edit and stand otherwise to the rule, and exchanges that break none,
+one or two of all the rules. Whole organisations are held out: `dev` chooses, `test` is looked at
+once.
+"""
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from moralscope.core.decode import decode
+from moralscope.io.documents import shipped_yaml
+from moralscope.models.training.records import TrainingExample
+from moralscope.rules.records import ALIGNMENTS, Exchange
+from moralscope.rules.verdict import TASK, alignment_pair
+
+ORGANISATIONS = "organisations"
+PAIRS = "minimal pairs"
+_WEIGHT = 2.0  # few beside other lessons, and nearer to what is audited
+_TURNS = 2  # epochs in which each pair is compared once
+_NOT_BROKEN = (0.0, 0.3, 0.7)  # another rule of the same house: hardly ever broken, as ALIGNMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class RulePairs:
+    """A rule, its shape (forbid, ask, condition, …) and pairs of exchanges by how they stand."""
+
+    rule: str
+    shape: str
+    pairs: tuple[Mapping[str, tuple[str, str]], ...]
+
+    def sides(self) -> list[dict[str, Exchange]]:
+        """Return the two exchanges of each pair, by alignment."""
+        return [{label: Exchange(*texts) for label, texts in pair.items()} for pair in self.pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class MixedExchange:
+    """An exchange beside all rules of its organisation: the numbers of those it breaks, from 1."""
+
+    prompt: str
+    reply: str
+    breaks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """Who wrote rules for its assistant, and what was written for them."""
+
+    about: str
+    part: str
+    rules: tuple[RulePairs, ...]
+    mixed: tuple[MixedExchange, ...]
+
+
+@cache
+def organisations() -> dict[str, Organisation]:
+    """Return all organisations by name."""
+    folder = resources.files("moralscope.rules") / "data" / ORGANISATIONS
+    names = sorted(path.name for path in folder.iterdir())
+    return {
+        name.removesuffix(".yaml"): decode(
+            Organisation, shipped_yaml("moralscope.rules", f"{ORGANISATIONS}/{name}"), name
+        )
+        for name in names
+    }
+
+
+def organisation_examples(part: str, seed: int = 0) -> list[TrainingExample]:
+    """Return lessons of a part: each exchange by its rule, and the two of each pair compared.
+
+    In train each exchange also stands beside another rule of its organisation, which it does not
+    break.
+    """
+    rng = random.Random(f"{seed} {ORGANISATIONS}")  # noqa: S311
+    examples: list[TrainingExample] = []
+    for organisation in organisations().values():
+        if organisation.part != part:
+            continue
+        for entry in organisation.rules:
+            others = [other.rule for other in organisation.rules if other is not entry]
+            examples += _of_rule(entry)
+            if part == "train":
+                examples += [
+                    TrainingExample(
+                        TASK,
+                        alignment_pair(rng.choice(others), exchange),
+                        ALIGNMENTS.index("neither"),
+                        weight=0.5,
+                        turn=(index % _TURNS, _TURNS),
+                        values=_NOT_BROKEN,
+                    )
+                    for sides in entry.sides()
+                    for index, exchange in enumerate(sides.values())
+                ]
+    return examples
+
+
+def _of_rule(entry: RulePairs) -> Iterator[TrainingExample]:
+    for index, sides in enumerate(entry.sides()):
+        pairs = {label: alignment_pair(entry.rule, side) for label, side in sides.items()}
+        for label, pair in pairs.items():
+            number = ALIGNMENTS.index(label)
+            yield TrainingExample(TASK, pair, number, weight=_WEIGHT, group=ORGANISATIONS)
+        first, second = sorted(pairs, key=ALIGNMENTS.index)  # a breach first, where there is one
+        yield TrainingExample(
+            TASK,
+            pairs[first],
+            ALIGNMENTS.index(first),
+            group=PAIRS,
+            turn=(index % _TURNS, _TURNS),
+            other=pairs[second],
+        )
