@@ -638,3 +638,71 @@ def test_the_lead_adjudicates_answers_side_by_side(site, open_page, tmp_path):
     assert_accessible(lee)
     (final,) = site.service.finals(site.service.owner).values()
     assert final.answer["alignment"] == "neither"
+
+
+BROKEN_OUT = (
+    '"\' onfocus=alert(1) autofocus x="></textarea></title></style></script><script>alert(2)'
+    "</script><svg onload=alert(3)><a href=javascript:alert(4)>go</a><iframe srcdoc='<script>"
+    "parent.alert(5)</script>'></iframe><base href=//evil.example><form action=//evil.example>"
+    "<!--{{7*7}}${alert(6)}{% raw %}"
+)
+INJECTED = (
+    "script:not([src]), [onfocus], [onload], svg[onload], iframe, base, [href^='javascript' i], "
+    "form[action*=evil]"
+)
+
+
+def test_hostile_texts_names_and_notes_are_text_on_every_page(tmp_path, open_page):
+    texts = {"prompt": BROKEN_OUT, "reply": BROKEN_OUT}
+    items = [AnnotationItem(f"{n}{BROKEN_OUT[:40]}", texts) for n in range(4)]
+    site = Site(tmp_path, items=items, staging=1)
+    with served(site) as site.address:
+        name, note = BROKEN_OUT[:80], BROKEN_OUT[:200]
+        jo, al = site.annotator(name), site.annotator(name)
+        lee = site.stranger().join(site.invite(name, "lead"))
+        answer = {**GOOD, "rule": f"{BROKEN_OUT} is wrong to do", "revised_reply": BROKEN_OUT}
+        who, done = jo.get("/api/me").json()["person"]["id"], []
+        for turn, person in enumerate((jo, al, jo, al, al)):  # each one's first is for review
+            work = person.work()["assignment"]
+            sent = {**answer, "alignment": "agree" if person is al else "disagree"}
+            body = {"submission": f"submission-{turn}", "answer": sent}
+            assert person.post(f"/api/work/{work}/submit", body).json()["saved"]
+            if turn < 2:
+                body = {"verdict": "good", "feedback": note}
+                assert lee.post(f"/api/lead/review/{work}", body).status_code == 200
+            done.append(work)
+        skipped = jo.work()["assignment"]
+        assert jo.post(f"/api/work/{skipped}/skip", {"reason": note}).status_code == 200
+        rejected = lee.post(f"/api/lead/answers/{done[4]}/reject", {"reason": note})
+        assert rejected.status_code == 200
+        appeal = f"/api/decisions/{al.get('/api/decisions').json()[0]['id']}/appeal"
+        assert al.post(appeal, {"text": note}).status_code == 200
+        draft = {"answer": answer}
+        address = f"/api/work/{jo.work()['assignment']}/draft"
+        assert jo.put(address, draft).status_code == 200
+
+        annotator, lead = open_page(), open_page()
+        join(annotator, site, site.service.reissue(site.service.owner, who).token)
+        join(lead, site, site.invite(name, "lead"))
+        mine = ["/work", "/answers", f"/answers/{done[0]}", "/guide"]
+        leads = ["", "/review", f"/people/{who}", "/items", "/agreement", "/data"]
+        pages = [(annotator, path) for path in mine]
+        pages += [(lead, f"/lead{path}") for path in (*leads, "/adjudicate")]
+        shown = []
+        for page, path in pages:
+            page.goto(site.address + path)
+            page.wait_for_load_state("networkidle")
+            assert page.locator(INJECTED).count() == 0, path
+            values = "[...document.querySelectorAll('input,textarea')].map(e => e.value).join()"
+            if "onfocus=alert(1)" in page.inner_text("body") + page.evaluate(values):
+                shown.append(path)
+        assert len(shown) >= 8, shown
+        annotator.goto(f"{site.address}/work")
+        annotator.get_by_label("Your rule of thumb").fill(f"it is {BROKEN_OUT} it is {BROKEN_OUT}")
+        annotator.get_by_label("Search the rulebooks").fill(BROKEN_OUT[:100])
+        annotator.get_by_role("button", name=re.compile("^Submit")).click()
+        expect(annotator.locator(".remarks li").first).to_be_visible()
+        annotator.get_by_role("button", name="Skip", exact=True).click()
+        annotator.get_by_label("Reason").fill(note)
+        annotator.wait_for_timeout(500)
+        assert annotator.locator(INJECTED).count() == 0

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import time
+import unicodedata
 
 import pytest
 
@@ -142,7 +143,9 @@ def test_a_forged_role_is_ignored_or_refused(site):
     assert jo.get("/api/lead/overview").status_code == 403
 
 
-@pytest.mark.parametrize("forge", ["other key", "other purpose", "changed", "unsigned", "old"])
+@pytest.mark.parametrize(
+    "forge", ["other key", "other purpose", "changed", "unsigned", "old", "future"]
+)
 def test_a_forged_cookie_opens_nothing(site, forge):
     jo = site.annotator()
     real = jo.client.cookies["moralscope"]
@@ -153,6 +156,7 @@ def test_a_forged_cookie_opens_nothing(site, forge):
         "changed": real[:-3] + "AAA",
         "unsigned": value,
         "old": Signer(SECRET).sign("session", value, now=0),
+        "future": Signer(SECRET).sign("session", value, now=time.time() + 200_000),
     }[forge]
     stranger = site.stranger()
     stranger.client.cookies.set("moralscope", forged)
@@ -257,6 +261,23 @@ def test_script_and_sql_in_every_field_are_text(tmp_path, hostile):
         assert "49" not in [part.strip() for part in page.split("{{7*7}}")]
     assert any("DROP TABLE" in page or "&lt;script&gt;" in page for page in pages)
     assert site.service.overview(site.service.owner).people
+    site.service.close()
+
+
+def test_terminal_codes_in_texts_are_marked_in_csv_exports(tmp_path):
+    hostile = "\x1b]52;c;aGk=\x07 \x1b[2J \x9b31m \x7f Who?\r\n\tYes."
+    items = [AnnotationItem("\x1b[1mh", {"prompt": hostile, "reply": hostile})]
+    site = Site(tmp_path, items=items)
+    jo, lee = site.annotator(), site.lead()
+    rule = "It's wrong to break a\x07 promise."
+    assert submit(jo, {**GOOD, "rule": rule}).json()["saved"]
+    for shape in ("csv", "mic"):
+        name = f"{shape}.csv"
+        assert lee.post("/api/lead/exports", {"name": name, "shape": shape}).status_code == 200
+        written = (tmp_path / "exports" / name).read_bytes().decode()
+        assert "aGk=" in written
+        assert "Who?\r\n\tYes." in written
+        assert not {char for char in written if unicodedata.category(char) == "Cc"} - set("\r\n\t")
     site.service.close()
 
 

@@ -11,6 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from json import dumps, loads
 from pathlib import Path
@@ -19,13 +20,14 @@ import pytest
 import uvicorn
 
 from moralscope.annotation.engines import SQLITE_FILE, tls_context
+from moralscope.annotation.records import AnnotationItem
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.server.running import ServerAddress, bind
 
 from .. import annotation_databases as databases
 from ..annotation_databases import OPEN, Clock, fresh_database, joined, make_service, new_id
-from ..annotation_site import Site
+from ..annotation_site import GOOD, ITEMS, Site
 
 
 class Browser:
@@ -122,6 +124,7 @@ def postgres(monkeypatch):
     class Noted(real):
         def __init__(self, command, *more, **options):
             super().__init__(command, *more, **options)
+            self.again = lambda: real(command, **options, start_new_session=True)
             if command[0] == "postgres":
                 started.append(self)
 
@@ -189,6 +192,74 @@ def test_postgres_that_hangs_is_not_waited_for_without_end(tmp_path, postgres, m
                 os.kill(pid, signal.SIGCONT)
         assert person.ask(*draft)[0] == 200, "it is back"
     site.service.close()
+
+
+@pytest.mark.slow
+def test_postgres_killed_in_the_work_loses_no_acknowledged_answer_and_doubles_none(
+    tmp_path, postgres
+):
+    url, server = postgres
+    start = server.again
+    items = [AnnotationItem(f"i{n}", ITEMS[0].texts) for n in range(400)]
+    site = Site(tmp_path, items=items, database=url, people_per_item=3)
+    acknowledged, codes, ended = [], Counter(), threading.Event()
+
+    def ask(person, *asked):
+        """Ask until there is an answer, as browsers do."""
+        while not ended.is_set():
+            status, answer, _ = person.ask(*asked)
+            codes[status] += 1
+            if status == 200:
+                return loads(answer)
+            time.sleep(0.1)
+        return None
+
+    def work(person):
+        while (assigned := ask(person, "GET", "/api/work")) is not None:
+            name = assigned["work"]["assignment"]
+            sent = {"submission": f"submission-{name}", "answer": GOOD}
+            saved = ask(person, "POST", f"/api/work/{name}/submit", sent)
+            if saved is not None:
+                assert saved["saved"], saved
+                acknowledged.append(name)
+
+    with serving(site.app) as address, ThreadPoolExecutor(3) as pool:
+        busy = [pool.submit(work, working(site, address, f"P{n}")[0]) for n in range(3)]
+        try:
+            for kill in (kill_backend, kill_all, kill_backend, kill_all):
+                time.sleep(1.5)
+                server = kill(server, start)
+            before, until = len(acknowledged), time.monotonic() + 30
+            while len(acknowledged) < before + 6 and time.monotonic() < until:
+                time.sleep(0.1)
+        finally:
+            ended.set()
+        for one in busy:
+            one.result()
+        assert len(acknowledged) >= before + 6, "it is back"
+    assert set(codes) <= {200, 429, 503}, codes
+    kept = [row.submission for row in site.service.answers(site.service.owner)]
+    assert len(kept) == len(set(kept))
+    assert set(acknowledged) <= set(kept)
+    site.service.close()
+    server.send_signal(signal.SIGINT)
+    server.wait(30)
+
+
+def kill_backend(server, _):
+    """Kill one connection's process: the database cuts all others, and repairs itself."""
+    names = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children(server.pid)}
+    os.kill(int(next(pid for pid, name in names.items() if b": tests t" in name)), signal.SIGKILL)
+    return server
+
+
+def kill_all(server, start):
+    for pid in map(int, (server.pid, *children(server.pid))):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    server.wait(10)
+    time.sleep(1)
+    return start()
 
 
 def children(pid):
@@ -302,6 +373,43 @@ def test_a_clock_that_jumps_changes_no_duration(tmp_path):
     assert again.submit(person, work.assignment, new_id(), {"ok": True}).saved
     assert again.answers(again.owner)[-1].seconds is None
     again.close()
+
+
+def test_what_began_under_a_wrong_clock_does_not_last_longer(tmp_path):
+    wall = Clock()
+    service = make_service(tmp_path, items=1, clock=wall, people_per_item=1, **OPEN)
+    links = [service.invite(service.owner, name).token for name in ("Jo", "Al")]
+    wall.now += 10 * 365 * 86_400
+    session = service.join(links[0])
+    held = service.next_item(service.consent(session.person, True))
+    assert service.who(session.secret)
+    wall.now -= 10 * 365 * 86_400  # the clock is put right
+    with pytest.raises(MoralscopeError, match="session has ended"):
+        service.who(session.secret)
+    al = service.consent(service.join(links[1]).person, True)
+    assert service.next_item(al).item == held.item, "an item is not lost for ten years"
+    jo = service.join(links[0])
+    wall.now -= 3600  # an hour back, as a clock that is set by hand
+    assert service.who(jo.secret)
+    wall.now += 31 * 86_400
+    with pytest.raises(MoralscopeError, match="session has ended"):
+        service.who(jo.secret)
+    service.close()
+
+
+def test_a_clock_that_jumps_ahead_and_back_loses_no_work(tmp_path):
+    wall = Clock()
+    service = make_service(tmp_path, clock=wall, **OPEN)
+    person = joined(service)
+    work = service.next_item(person)
+    service.save_draft(person, work.assignment, {"ok": True})
+    wall.now += 365 * 86_400
+    joined(service, "Al")  # sees to leases and sessions
+    service.next_item(joined(service, "Bo"))
+    wall.now -= 365 * 86_400
+    assert service.next_item(person).draft == {"ok": True}
+    assert service.submit(person, work.assignment, new_id(), {"ok": True}).saved
+    service.close()
 
 
 def test_exports_can_be_read_by_their_owner_only(tmp_path):

@@ -2,10 +2,12 @@
 
 import asyncio
 import email.utils
+import gzip
 import json
 import logging
 import socket
 import time
+import tracemalloc
 
 import pytest
 
@@ -136,6 +138,19 @@ def test_an_endless_answer_is_given_up():
         pytest.raises(EndpointError, match="more than 8,000,000 bytes"),
     ):
         ask(generator(url, retries=0), ["Jo"])
+
+
+def test_a_packed_answer_is_not_unpacked():
+    packed = gzip.compress(gzip.compress(b" " * 100_000_000))
+    tracemalloc.start()
+    with (
+        served(always(200, packed, **{"Content-Encoding": "gzip, gzip"})) as (url, _),
+        pytest.raises(EndpointError, match="a packed answer"),
+    ):
+        ask(generator(url, retries=0), ["Jo"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20_000_000
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])

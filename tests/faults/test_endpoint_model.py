@@ -182,6 +182,30 @@ def test_a_survey_of_an_endpoint_counts_its_requests(tmp_path):
     assert model.usage.requests == 3 * 6
 
 
+def test_yes_or_no_is_read_from_log_probabilities_with_all_spellings_summed(tmp_path):
+    top = [("Yes", math.log(0.4)), (" yes", math.log(0.2)), ("No", math.log(0.1)), ("no", -3.0)]
+    with served(telling(top)) as (url, seen):
+        model = model_at(url, tmp_path)
+        items = [Dilemma(str(n), f"You go {n}.", ("I run.", "I walk.")) for n in range(2)]
+        record = survey(items, speakers=[model], wordings=1, forms=("compare",))
+    found = record.statistics["models"][model.name]
+    no = 0.1 + math.exp(-3.0)
+    assert found.mass.value == pytest.approx(0.6 + no)
+    assert all(one["body"].get("top_logprobs") for one in seen)
+    assert record.results[0].likelihoods == pytest.approx([0.5, 0.5])  # yes, whatever is asked
+
+
+def test_drawn_replies_are_counted_once_for_all_spellings_and_said(tmp_path):
+    with served(telling([("Yes", -0.1)])) as (url, _):
+        model = model_at(url, tmp_path, log_probabilities=False)
+        [rows] = model.log_probabilities([QUESTION], [["Yes", "yes", "No", "no"]])
+        assert sum(row.hits for row in rows) == 10  # "yes", "Yes." and "no", in turn
+        assert sum(math.exp(row.total) for row in rows[:2]) == pytest.approx(7.5 / 11)
+        model = model_at(url, tmp_path)
+        model.log_probabilities([QUESTION], [["I help.", "I leave."]])
+    assert "cannot tell answers apart that begin alike" in model.warnings[0]
+
+
 def test_log_probabilities_of_another_shape_are_told():
     for choice in ({}, {"logprobs": {"content": []}}, {"logprobs": {"content": [{"a": 1}]}}):
         assert first_token_scores(choice)[1] == "gives no log-probabilities"

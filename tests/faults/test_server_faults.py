@@ -111,12 +111,31 @@ def test_a_rulebook_cannot_build_objects_or_grow(client):
         assert answer.status_code == 422
 
 
-def test_another_hosts_name_is_refused(client):
-    answer = client.post("/v1/score", json=SCORE, headers={"Host": "evil.example"})
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("evil.example", "[::1]evil.com", "[::1].evil.com:80", "localhost:80.evil.com"),
+        *("localhost:evil", "[::1", "evil.com[::1]", "[localhost]", "127.0.0.1:80:80"),
+        *("localhost@evil.com", "localhost/evil", "localhost evil.com", ":80", "localhost,evil"),
+    ],
+)
+def test_another_hosts_name_is_refused(client, host):
+    answer = client.post("/v1/score", json=SCORE, headers={"Host": host})
     assert answer.status_code == 421
     assert answer.headers["content-type"] == "application/problem+json"
     assert "another name" in answer.json()["detail"]
     assert "evil" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["[::1]", "[::1]:8000", "LOCALHOST:8000", "127.0.0.1", "::1"])
+def test_our_own_names_are_answered(client, host):
+    assert client.post("/v1/score", json=SCORE, headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1]evil.com", "null", "//", "[", ""])
+def test_an_origin_that_is_none_is_another_site(client, origin):
+    answer = client.post("/v1/score", json=SCORE, headers={"Origin": origin})
+    assert answer.status_code == 403
 
 
 def test_no_request_makes_the_server_draw_a_figure(client):

@@ -7,6 +7,7 @@ the log of who did what. Nothing here writes to disk.
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from moralscope.io.files import csv_bytes, escape_cell
 ROW_SCHEMA = "moralscope.annotations/1"
 PEOPLE_SCHEMA = "moralscope.annotators/1"
 AUDIT_SCHEMA = "moralscope.annotation-log/1"
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # not tab and line ends
 _ALIGNMENTS = {"disagree": 0, "neither": 1, "agree": 2}  # MIC's codes
 
 
@@ -211,6 +213,11 @@ def _json_line(row: Mapping[str, Any]) -> bytes:
 
 
 def _csv_bytes(rows: Sequence[Mapping[str, Any]], escape: Callable[[str], str]) -> Iterator[bytes]:
-    yield csv_bytes([rows[0] if rows else ()])
+    """Yield a table; control characters, which a terminal would obey, are marked in it."""
+
+    def cell(value: Any) -> Any:
+        return escape(_CONTROL.sub("�", value)) if isinstance(value, str) else value
+
+    yield csv_bytes([map(cell, rows[0] if rows else ())])
     for row in rows:
-        yield csv_bytes([[escape(one) if isinstance(one, str) else one for one in row.values()]])
+        yield csv_bytes([map(cell, row.values())])

@@ -44,11 +44,15 @@ _LONGEST_NAME = 100
 class PeopleService(ServiceBase):
     """Joining by token, sessions, invitations; from consent to admission."""
 
+    @property
+    def _session(self) -> float:
+        return 86_400 * self.project.policies.session_days
+
     def join(self, token: str) -> Session:
         """Open a session for the person of a token; an unknown or revoked one is refused."""
         now = self._clock()
         secret = secrets.token_urlsafe(32)
-        expires = now + 86_400 * self.project.policies.session_days
+        expires = now + self._session
         query = sa.select(TOKENS.c.id, TOKENS.c.person).where(
             TOKENS.c.hash == _hash(token), TOKENS.c.revoked.is_(None)
         )
@@ -69,14 +73,18 @@ class PeopleService(ServiceBase):
             return Session(secret, self._record(connection, person), expires)
 
     def who(self, secret: str) -> Person:
-        """Return whose session this is, as the database has her now."""
+        """Return whose session this is, as the database has her now.
+
+        One that would last longer than sessions do began under a clock that was wrong: it is over.
+        """
+        now = self._clock()
         query = (
             sa.select(PEOPLE)
             .join(TOKENS, TOKENS.c.person == PEOPLE.c.id)
             .join(SESSIONS, SESSIONS.c.token == TOKENS.c.id)
             .where(
                 SESSIONS.c.hash == _hash(secret),
-                SESSIONS.c.expires >= self._clock(),
+                SESSIONS.c.expires.between(now, now + self._session + 86_400),
                 TOKENS.c.revoked.is_(None),
                 PEOPLE.c.stage != "removed",
             )

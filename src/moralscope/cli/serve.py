@@ -44,7 +44,7 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     upstream = None
     if options.guard is not None:
         key = read_token(options.guard_key_from, "--guard-key-from")
-        upstream = Upstream(options.guard, key=key, seconds=work.bounds.seconds)
+        upstream = Upstream(options.guard, key=key, seconds=options.timeout, most=options.queue)
     proxy = Proxy(Guard(work.service, policy), upstream)
     writers = ["smollm2"] if policy.action == "revise" else []
     # Whoever sets the guard up without a server behind it means a hook of another tool.

@@ -8,6 +8,7 @@ import contextlib
 import json
 import re
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from moralscope.rules.reading import MIC_COLUMNS
 from moralscope.runs.titles import MAX_TITLE, SHOWN, PageNotes, notes_of, title_of
 
 MOST_RUNS = 500  # that are kept
+_STALE = 600  # seconds: no file takes as long to write
 _NAME = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{8}")
 
 
@@ -70,6 +72,13 @@ class Runs:
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S%f")
         path = self.folder / f"{stamp}-{secrets.token_hex(4)}.json"
         return self._write(path, to_plain(record), notes)
+
+    def sweep(self) -> None:
+        """Remove what a server that was killed had half written: texts that nobody would find."""
+        for path in self.folder.glob(".*.json.*.part"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > _STALE:
+                    path.unlink()
 
     def listed(self) -> list[RunLine]:
         """Return all runs, the newest first; a file that is no run record is left out."""

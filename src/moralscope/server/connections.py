@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import h11
+from starlette.requests import Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from moralscope.server.errors import problem
@@ -163,6 +164,12 @@ class BoundedProtocol(H11Protocol):
             ):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+
+async def gone(request: Request) -> None:
+    """Return when the client has gone away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def bounded_protocol(limits: ConnectionLimits) -> type[BoundedProtocol]:

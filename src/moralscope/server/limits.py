@@ -6,6 +6,7 @@ the sockets themselves.
 """
 
 import asyncio
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from moralscope.server.errors import MAX_BODY, Refused, problem
 from moralscope.server.security import SAFE_METHODS, AccessToken, Unknown, allowed
 
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::[0-9]*)?")  # RFC 9110, 7.2
 ARRIVAL = 30.0  # seconds that a request may take to arrive
 
 
@@ -35,11 +37,12 @@ def host_name(header: str) -> str:
     --------
     >>> host_name("LocalHost:8000"), host_name("[::1]:8000"), host_name("::1")
     ('localhost', '::1', '::1')
+    >>> host_name("[::1]evil.com"), host_name("localhost:80.evil.com")  # names of nobody
+    ('[::1]evil.com', 'localhost:80.evil.com')
     """
     name = header.strip().lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.partition(":")[0] if name.count(":") == 1 else name
+    parts = _HOST.fullmatch(name)
+    return (parts[1] or parts[2]) if parts else name
 
 
 class HostNames:

@@ -45,13 +45,14 @@ class GuardOptions(Options):
         ),
     ] = "annotate"
     on_abstain: Annotated[
-        str,
+        str | None,
         Option(
             "What becomes of replies and parts of them that could not be judged: pass or block.",
             choices=ABSTAIN_POLICIES,
+            shown="block with --guard-action block, else pass",
             group="Guard",
         ),
-    ] = "pass"
+    ] = None
     on_unread: Annotated[
         str | None,
         Option(
@@ -82,6 +83,11 @@ class GuardOptions(Options):
             )
 
     @property
+    def abstain_policy(self) -> str:
+        """What becomes of a reply, or a part of one, that could not be judged."""
+        return self.on_abstain or ("block" if self.action == "block" else "pass")
+
+    @property
     def unread_policy(self) -> str:
         """What becomes of a reply that could not be read whole."""
         return self.on_unread or ("block" if self.action == "block" else "flag")
@@ -106,7 +112,10 @@ class ServeOptions(Options):
         ),
     ] = None
     timeout: Annotated[float, Option("Seconds of one request.", least=1, most=3600)] = 120
-    queue: Annotated[int, Option("Requests that may wait.", least=1, most=10_000)] = 64
+    queue: Annotated[
+        int,
+        Option("Requests that may wait: here, and for the guarded server.", least=1, most=10_000),
+    ] = 64
     keep_minutes: Annotated[
         float, Option("Minutes for which an unused model stays in memory.", least=0, most=10_000)
     ] = 15

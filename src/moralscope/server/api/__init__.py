@@ -67,8 +67,7 @@ def api_app(
     app = make_app("moralscope", address or ServerAddress(), routers, STATUSES, limits)
     app.state.work, app.state.proxy = work, proxy
     app.state.prompts = hooks.Prompts()
-    if proxy.upstream is not None:
-        app.add_middleware(guard_routes.OpenAIErrors)
+    app.add_middleware(guard_routes.OpenAIErrors)
     app.add_middleware(RequestCounter, metrics=work.metrics)
     app.add_exception_handler(Unknown, lambda request, error: refusal(Unknown()))
     app.router.lifespan_context = _closing

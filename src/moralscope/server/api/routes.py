@@ -214,4 +214,13 @@ def metrics(request: Request) -> Response:
 @open_router.get("/health", summary="Is the server up?")
 def health(request: Request) -> s.Health:
     """Say that the server answers, and how much it has to do; needs no token."""
-    return s.Health(version=__version__, waiting=_work(request).waiting)
+    work, upstream = _work(request), request.app.state.proxy.upstream
+    full = work.is_full or (upstream is not None and upstream.is_full)
+    return s.Health(
+        status="saturated" if full else "ok",
+        version=__version__,
+        waiting=work.waiting,
+        most_waiting=work.bounds.threads + work.bounds.queue,
+        upstream_calls=None if upstream is None else upstream.calls,
+        most_upstream_calls=None if upstream is None else upstream.most,
+    )

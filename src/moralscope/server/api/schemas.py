@@ -224,11 +224,18 @@ class ModelList(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the server answers."""
+    """Whether the server answers, and whether it would take one more request."""
 
-    status: Literal["ok"] = "ok"
+    status: Literal["ok", "saturated"] = Field(
+        description="saturated: the next request of a kind below that is full gets 429."
+    )
     version: str
     waiting: int = Field(description="Requests accepted and not yet done.")
+    most_waiting: int = Field(description="How many may be.")
+    upstream_calls: int | None = Field(
+        description="Requests that wait for the server behind the guard; null without one."
+    )
+    most_upstream_calls: int | None = Field(description="How many may be: --queue.")
 
 
 @cache

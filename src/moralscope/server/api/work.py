@@ -21,6 +21,7 @@ from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.files import record_lines
 from moralscope.models.batching import OutOfTime, Patience, patience
 from moralscope.server.api.metrics import Metrics
+from moralscope.server.connections import gone
 from moralscope.server.errors import Refused, failure_text, log_failure, title
 from moralscope.server.models import NotHere
 from moralscope.server.service import Service
@@ -59,6 +60,11 @@ class WorkQueue:
         self._pool.shutdown()  # first: running jobs still hand work to the models
         self.service.close()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the next job would be refused."""
+        return self.waiting >= self.bounds.threads + self.bounds.queue
+
     async def answer(self, request: Request, job: Job) -> Response:
         """Run a job and answer with its record, as JSON or as lines where those are asked for."""
         if NDJSON in request.headers.get("accept", ""):
@@ -70,7 +76,7 @@ class WorkQueue:
         """Run a job in a thread; a client that goes away cancels it."""
         limit = self._patience()
         future = self.start(limit, lambda: job(lambda done, total: limit.check()))
-        watch = asyncio.create_task(_gone(request))
+        watch = asyncio.create_task(gone(request))
         try:
             await asyncio.wait({future, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not future.done():
@@ -118,7 +124,7 @@ class WorkQueue:
 
     def start(self, limit: Patience, job: Callable[[], Any]) -> "asyncio.Future[Any]":
         """Run a job in a thread, within the bounds; `limit` says for how long."""
-        if self.waiting >= self.bounds.threads + self.bounds.queue:
+        if self.is_full:
             self.metrics.refused.inc()
             wait = min(60.0, self.waiting * self._mean / self.bounds.threads)
             raise Refused(
@@ -142,14 +148,6 @@ class WorkQueue:
         future = asyncio.wrap_future(self._pool.submit(run))
         future.add_done_callback(done)
         return future
-
-
-async def _gone(request: Request) -> None:
-    """Return when the client has gone away."""
-    while True:
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            return
 
 
 async def _lines(events: "asyncio.Queue[str | None]", limit: Patience) -> AsyncIterator[str]:

@@ -25,7 +25,8 @@ WITHHELD_BAD = "I would rather not answer that: my reply read as harmful."
 WITHHELD = "I would rather not answer that: my reply would have broken the rule “{}”"
 UNJUDGED = "I would rather not answer that: my reply could not be judged."
 UNREAD = "I would rather not answer that: my reply could not be read whole."
-THOUGHTS = "reasoning"  # what is left out of a reply without making it another one
+THOUGHTS, ALTERNATIVES = "reasoning", "top_logprobs"
+_ASIDE = (THOUGHTS, ALTERNATIVES)  # left out of a reply without making it another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class GuardedReply:
 
     text: str
     unjudged: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    """names of what came with it and was not kept"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class GuardDecision:
     outcome: str
     """passed, flagged (annotated only), revised or blocked"""
     verdict: str
-    """kept, flagged, abstained or none"""
+    """kept, partly (kept, and parts were not judged), flagged, abstained or none"""
     note: Mapping[str, Any]
     without: tuple[str, ...] = ()
     """the parts that do not go out though the text does"""
@@ -57,7 +60,7 @@ class GuardDecision:
     @property
     def is_filtered(self) -> bool:
         """Whether something that the client waits for was withheld."""
-        return self.outcome == "blocked" or any(name != THOUGHTS for name in self.without)
+        return self.outcome == "blocked" or any(name not in _ASIDE for name in self.without)
 
 
 class Guard:
@@ -104,7 +107,7 @@ class Guard:
                 outcome = "blocked"
         elif unread == "block":
             verdict, text, outcome = "flagged", UNREAD, "blocked"
-        elif verdict == "abstained" and self.options.on_abstain == "block":
+        elif verdict == "abstained" and self.options.abstain_policy == "block":
             text, outcome = UNJUDGED, "blocked"
         elif unread == "flag":
             verdict, outcome = "flagged", "flagged"
@@ -119,14 +122,22 @@ class Guard:
 
     def _with_parts(self, decision: GuardDecision | None, reply: GuardedReply) -> GuardDecision:
         """Decide about the parts that are no text, too."""
-        others, withhold = reply.unjudged, self.options.on_abstain == "block"
+        withhold = self.options.abstain_policy == "block"
+        # Alternatives of tokens say what nobody judges: a guard that withholds leaves them out.
+        aside = () if self.options.action == "annotate" else (ALTERNATIVES,)
+        others = tuple(name for name in reply.unjudged if name not in aside)
         if decision is None:
             verdict = "abstained" if others else "none"
             decision = GuardDecision("", "passed", verdict, {"outcome": "passed"})
-            if withhold and any(name != THOUGHTS for name in others):
+            if withhold and any(name not in _ASIDE for name in others):
                 decision = GuardDecision(UNJUDGED, "blocked", verdict, {"outcome": "blocked"})
-        note = {**decision.note, "unjudged": list(others)}
-        return replace(decision, note=note, without=others if withhold else ())
+        elif decision.verdict == "kept" and others:
+            decision = replace(decision, verdict="partly")
+        all_of_it = withhold or decision.is_changed
+        without = tuple(name for name in reply.unjudged if all_of_it or name in aside)
+        dropped = [*without, *reply.dropped]
+        note = {**decision.note, "unjudged": list(others), "dropped": dropped}
+        return replace(decision, note=note, without=without)
 
 
 def _book(name: str) -> RulebookText | None:

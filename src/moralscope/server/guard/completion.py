@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from moralscope.server.guard import ALTERNATIVES
+
 Json = dict[str, Any]
 Clean = Callable[[str], str]
 MOST_CHOICES = 128  # as many as OpenAI gives
 _TOKEN = re.compile(r"[A-Za-z0-9_.:/@+=-]{1,200}")  # a name, an id: no prose
-_TEXT_PARTS = ("text", "output_text")
+_TEXT_PARTS = ("text", "output_text", "input_text")
 _THOUGHTS = ("reasoning_content", "reasoning")  # vLLM and DeepSeek; Ollama and OpenRouter
 _REASONS = ("stop", "length", "tool_calls", "function_call", "content_filter", "abort", "error")
 _USAGE = ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -51,7 +53,8 @@ class CompletionChoice:
     function_call: Json | None = None
     audio: Json | None = None
     parts: tuple[Any, ...] = ()  # of the content, and no text
-    logprobs: Json | None = None
+    logprobs: Json | None = None  # of tokens that spell the text or the refusal, byte by byte
+    dropped: tuple[str, ...] = ()  # names of what came and is not kept
     finish: str | None = None
 
     @property
@@ -69,6 +72,9 @@ class CompletionChoice:
             "function_call": self.function_call,
             "audio": self.audio,
             "content_parts": self.parts,
+            ALTERNATIVES: any(
+                row["top_logprobs"] for rows in (self.logprobs or {}).values() for row in rows
+            ),
         }
         return tuple(name for name, value in known.items() if value)
 
@@ -160,10 +166,11 @@ class _ChoiceAssembly:
             raise NoCompletionError("a content that is no text")
         parts: list[Any] = content if isinstance(content, list) else [content]
         for part in parts:
-            is_text = isinstance(part, dict) and part.get("type") in _TEXT_PARTS
-            text = part.get("text") if is_text else part
+            kind = part.get("type") if isinstance(part, dict) else None
+            field = "text" if kind in _TEXT_PARTS else kind if kind == "refusal" else None
+            text = part.get(field) if field else part
             if isinstance(text, str):
-                self._texts["content"].append(text)
+                self._texts["refusal" if field == "refusal" else "content"].append(text)
             elif part is not None:
                 self._parts.append(part)
         for name in ("refusal", *_THOUGHTS):
@@ -209,6 +216,7 @@ class _ChoiceAssembly:
             }
             for _, call in sorted(self._calls.items())
         ]
+        logprobs, dropped = _spelling(self._logprobs, texts, clean)
         return CompletionChoice(
             index=index,
             text=texts.get("content", ""),
@@ -218,7 +226,8 @@ class _ChoiceAssembly:
             function_call=_joined(self._function, clean) or None,
             audio={**audio, "expires_at": self._expires} if audio else None,
             parts=tuple(clean_json(part, clean) for part in self._parts),
-            logprobs=_checked_logprobs(self._logprobs, clean),
+            logprobs=logprobs,
+            dropped=dropped,
             finish=self.finish,
         )
 
@@ -298,22 +307,40 @@ def _joined(pieces: Mapping[str, Sequence[str]], clean: Clean) -> Json:
 
 
 def _alternative(token: Json) -> Json:
-    """Return a token with its log-probability."""
+    """Return a token with its log-probability; it is called what its bytes spell."""
     text, data = token.get("token"), token.get("bytes")
-    is_bytes = isinstance(data, list) and all(isinstance(b, int) and 0 <= b < 256 for b in data)
-    return {
-        "token": text if isinstance(text, str) else "",
-        "logprob": _number(token.get("logprob")),
-        "bytes": data if is_bytes else None,
-    }
+    text = text if isinstance(text, str) else ""
+    if isinstance(data, list) and all(isinstance(b, int) and 0 <= b < 256 for b in data):
+        try:
+            text = bytes(data).decode()
+        except UnicodeDecodeError:  # a part of a letter: written as OpenAI's API does
+            text = "bytes:" + "".join(f"\\x{byte:02x}" for byte in data)
+    else:
+        data = None
+    return {"token": text, "logprob": _number(token.get("logprob")), "bytes": data}
 
 
-def _checked_logprobs(tokens: Mapping[str, list[Json]], clean: Clean) -> Json | None:
-    """Return the tokens, or nothing where `clean` finds something in them, put together."""
-    for rows in tokens.values():
-        data = b"".join(bytes(row["bytes"] or ()) for row in rows).decode("utf-8", "replace")
-        singles = [other["token"] for row in rows for other in row["top_logprobs"]]
-        texts = ["".join(row["token"] for row in rows), data, *singles]
-        if not all(_is_same(text, clean) for text in texts):
-            return None
-    return {name: rows for name, rows in tokens.items() if rows} or None
+def _spelling(
+    tokens: Mapping[str, list[Json]], texts: Mapping[str, str], clean: Clean
+) -> tuple[Json | None, tuple[str, ...]]:
+    """Return the tokens, and what was left out of them: they go out where they spell the text.
+
+    Tokens after the last letter are left out alone: some servers send the end-of-text token.
+    """
+    spelt: dict[str, list[Json]] = {}
+    surplus = False
+    for name, rows in tokens.items():
+        rest, spelt[name] = texts.get(name, "").encode(), []
+        for row in rows:
+            data = row["token"].encode("utf-8", "replace")
+            data = data if row["bytes"] is None else bytes(row["bytes"])
+            surplus = surplus or not rest
+            if not rest.startswith(data):
+                break
+            rest = rest[len(data) :]
+            others = [other for other in row["top_logprobs"] if _is_same(other["token"], clean)]
+            spelt[name].append({**row, "top_logprobs": others})
+        if rest:
+            return None, ("logprobs",)
+    kept = {name: rows for name, rows in spelt.items() if rows}
+    return kept or None, ("surplus_logprobs" if kept else "logprobs",) if surplus else ()

@@ -4,6 +4,7 @@ A streamed reply is read to its end first, audited, and streamed out then: what 
 unsaid. Errors have OpenAI's shape, because its clients read them.
 """
 
+import asyncio
 import json
 from typing import Any
 
@@ -14,6 +15,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.models.batching import OutOfTime
+from moralscope.server.connections import gone
 from moralscope.server.errors import Refused
 from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
 from moralscope.server.guard.completion import Json, token_in
@@ -22,8 +25,11 @@ from moralscope.server.guard.writing import FIELD, events, whole
 from moralscope.server.security import AccessToken, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
-_PATH = "/v1/chat/completions"
-_CODES = {401: "invalid_api_key", 413: "request_too_large", 500: "guard_failed"}
+NOT_JUDGED = "X-Moralscope-Unjudged"
+DROPPED = "X-Moralscope-Dropped"
+_WORST = ("flagged", "abstained", "partly", "kept", "none")  # first
+_V1, _PATH = "/v1/", "/v1/chat/completions"
+_CODES = {401: "invalid_api_key", 404: "unknown_url", 413: "request_too_large", 500: "guard_failed"}
 _STREAM = "text/event-stream"
 _REQUEST = {
     "requestBody": {
@@ -84,7 +90,11 @@ router = APIRouter(prefix="/v1", tags=["guard"], dependencies=[Depends(allowed)]
     responses={
         200: {
             "description": "The completion; each choice has a field 'moralscope'",
-            "headers": {VERDICT: {"schema": {"enum": ["kept", "flagged", "abstained", "none"]}}},
+            "headers": {
+                VERDICT: {"schema": {"enum": list(_WORST)}},
+                NOT_JUDGED: {"description": "Parts that nobody judged, where there are any."},
+                DROPPED: {"description": "Parts that were left out, where there are any."},
+            },
             "content": {
                 "application/json": {"schema": {"type": "object"}, "example": _EXAMPLE},
                 _STREAM: {"example": 'data: {"choices": […]}'},
@@ -97,7 +107,7 @@ async def complete(request: Request) -> Response:
     """Ask the server behind for a chat completion, audit the reply, and pass on what may go out."""
     try:
         body, prompt = _body(await request.body())
-        answer = await request.app.state.proxy.upstream.complete(body, _authorization(request))
+        answer = await _asked(request, body)
         return await _answered(request, body, prompt, answer)
     except UpstreamError as error:
         return JSONResponse(error.body, error.status, headers=error.headers)
@@ -106,7 +116,9 @@ async def complete(request: Request) -> Response:
         said = openai_error(f"{error.problem}; {error.remedy}", "guard_error", "guard_busy")
         return JSONResponse(said, error.status, headers=wait)
     except MoralscopeError as error:  # a reply that cannot be judged does not go out
-        return JSONResponse(openai_error(str(error), "guard_error", "guard_failed"), 503)
+        status = 504 if isinstance(error, OutOfTime) else 503
+        code = "guard_timeout" if status == 504 else "guard_failed"
+        return JSONResponse(openai_error(str(error), "guard_error", code), status)
 
 
 def _body(data: bytes) -> tuple[Json, str]:
@@ -138,15 +150,40 @@ def _authorization(request: Request) -> str:
     return header
 
 
+async def _asked(request: Request, body: Json) -> Answer:
+    """Ask the server behind for as long as the client waits for it."""
+    upstream, authorization = request.app.state.proxy.upstream, _authorization(request)
+    if upstream.is_full:
+        request.app.state.work.metrics.refused.inc()
+    call: asyncio.Task[Answer] = upstream.start(body, authorization)
+    leaving = asyncio.create_task(gone(request))
+    try:
+        await asyncio.wait({call, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not call.done():
+            said = openai_error("the client has gone", "guard_error", "client_gone")
+            raise UpstreamError(499, said)  # nobody reads it; metrics count it
+        return call.result()
+    finally:
+        call.cancel()
+        leaving.cancel()
+
+
 async def _answered(request: Request, body: Json, prompt: str, answer: Answer) -> Response:
     guard, completion = request.app.state.proxy.guard, answer.completion
-    replies = [GuardedReply(choice.said, choice.unjudged) for choice in completion.choices]
+    replies = [
+        GuardedReply(choice.said, choice.unjudged, choice.dropped) for choice in completion.choices
+    ]
     decisions: list[GuardDecision] = await request.app.state.work.run(
         request, lambda report: guard(prompt, replies)
     )
     verdicts = {decision.verdict for decision in decisions}
-    worst = next((word for word in ("flagged", "abstained", "kept") if word in verdicts), "none")
-    headers = {**answer.headers, VERDICT: worst}
+    headers = {**answer.headers, VERDICT: next(word for word in _WORST if word in verdicts)}
+    if any(decision.is_changed for decision in decisions):
+        headers.pop("x-request-id", None)  # a server can write words there
+    for header, field in ((NOT_JUDGED, "unjudged"), (DROPPED, "dropped")):
+        names = dict.fromkeys(name for decision in decisions for name in decision.note[field])
+        if names:
+            headers[header] = ", ".join(names)
     model = token_in(body.get("model")) or "unknown"
     if not body.get("stream"):
         return JSONResponse(whole(completion, decisions, model), headers=headers)
@@ -159,14 +196,17 @@ async def _answered(request: Request, body: Json, prompt: str, answer: Answer) -
 
 
 class OpenAIErrors:
-    """ASGI middleware: what is refused before the guard has it is said in OpenAI's shape, too."""
+    """ASGI middleware: what is refused before the guard has it is said in OpenAI's shape, too.
+
+    So is every address under /v1/ that does not exist: clients of OpenAI's API ask there.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; a problem document that comes back is written anew."""
-        if scope["type"] != "http" or scope["path"] != _PATH:
+        if scope["type"] != "http" or not scope["path"].startswith(_V1):
             await self.app(scope, receive, send)
             return
         start: Message | None = None
@@ -176,7 +216,8 @@ class OpenAIErrors:
             nonlocal start, body
             if message["type"] == "http.response.start":
                 kind = Headers(scope=message).get("content-type", "")
-                start = message if kind == "application/problem+json" else None
+                is_ours = scope["path"] == _PATH or message["status"] == 404
+                start = message if is_ours and kind == "application/problem+json" else None
             if start is None:
                 await send(message)
                 return

@@ -16,8 +16,14 @@ from urllib.parse import urlsplit
 import httpx2
 
 from moralscope.core.errors import InputError
-from moralscope.models.language.http_client import client_settings, is_local, without_secret
+from moralscope.models.language.http_client import (
+    client_settings,
+    is_local,
+    is_packed,
+    without_secret,
+)
 from moralscope.models.store import Store
+from moralscope.server.errors import Refused
 from moralscope.server.guard.completion import (
     Clean,
     Completion,
@@ -39,6 +45,7 @@ _PASSED_ON = {
     "openai-processing-ms": re.compile(r"\d{1,9}(\.\d{1,6})?"),
 }
 _DONE = "[DONE]"
+_BUSY = 4.0  # seconds after which a client that was refused may ask again
 
 
 class UpstreamError(Exception):
@@ -78,9 +85,13 @@ class Upstream:
         A key that the server's owner gave; else the client's own is passed on.
     seconds
         How long one whole answer may take.
+    most
+        How many calls may be under way at a time; the next is refused at once.
     """
 
-    def __init__(self, url: str, *, key: AccessToken | None = None, seconds: float = 120.0) -> None:
+    def __init__(
+        self, url: str, *, key: AccessToken | None = None, seconds: float = 120.0, most: int = 64
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError("--guard is not http(s)://host", "give its base URL, with /v1")
@@ -91,6 +102,7 @@ class Upstream:
             raise InputError(problem, "unset MORALSCOPE_OFFLINE, or guard a local server")
         self.url = url.rstrip("/")
         self._key, self._seconds = key, seconds
+        self.calls, self.most = 0, most  # only the event loop touches them: the bound is exact
         self._client: httpx2.AsyncClient | None = None
 
     async def close(self) -> None:
@@ -102,8 +114,27 @@ class Upstream:
         """Return a text without the owner's key, which is not for clients."""
         return without_secret(self._key.value if self._key else "", text)
 
-    async def complete(self, body: Json, authorization: str) -> Answer:
-        """Ask for a chat completion and wait for all of it."""
+    @property
+    def is_full(self) -> bool:
+        """Whether the next call would be refused."""
+        return self.calls >= self.most
+
+    def start(self, body: Json, authorization: str) -> "asyncio.Task[Answer]":
+        """Ask for a chat completion; a call counts until it has ended, cancelled ones too."""
+        if self.is_full:
+            problem = f"too many requests wait for the server behind the guard ({self.calls})"
+            raise Refused(429, problem, f"try again in {_BUSY + 1:g} s", _BUSY)
+        self.calls += 1
+        call = asyncio.create_task(self._complete(body, authorization))
+        call.add_done_callback(self._ended)
+        return call
+
+    def _ended(self, call: "asyncio.Task[Answer]") -> None:
+        self.calls -= 1
+        if not call.cancelled():
+            call.exception()  # asked for, else asyncio logs that nobody did: a gone client
+
+    async def _complete(self, body: Json, authorization: str) -> Answer:
         try:
             async with asyncio.timeout(self._seconds):
                 status, headers, data = await self._post(body, authorization)
@@ -125,22 +156,29 @@ class Upstream:
             raise _failed(502, message, "upstream_refused")
         if status != 200:
             raise _refused(status, data, self.clean, kept)
+        # In a thread: 8 MB of small events take seconds, in which nobody else would be answered.
         if "text/event-stream" in headers.get("content-type", "").lower():
             wanted = body["n"] if isinstance(body.get("n"), int) else 1
-            return Answer(read_stream(data, self.clean, wanted), True, kept)
-        return Answer(read_answer(data, self.clean), False, kept)
+            completion = await asyncio.to_thread(read_stream, data, self.clean, wanted)
+            return Answer(completion, True, kept)
+        return Answer(await asyncio.to_thread(read_answer, data, self.clean), False, kept)
 
     async def _post(self, body: Json, authorization: str) -> tuple[int, Mapping[str, str], bytes]:
         if self._client is None:
-            self._client = httpx2.AsyncClient(**client_settings(self.url, self._seconds))
+            room = httpx2.Limits(max_connections=self.most, max_keepalive_connections=20)
+            settings = client_settings(self.url, self._seconds)
+            self._client = httpx2.AsyncClient(**settings, limits=room)
         shown = f"Bearer {self._key.value}" if self._key else authorization
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        headers = {"Content-Type": "application/json"}
         if shown:
             headers["Authorization"] = shown
         url = f"{self.url}/chat/completions"
         sent, data = json.dumps(body).encode(), bytearray()
         async with self._client.stream("POST", url, content=sent, headers=headers) as response:
-            async for part in response.aiter_bytes():
+            if is_packed(response.headers):
+                message = "the server behind the guard sent a packed answer that was not asked for"
+                raise _failed(502, message, "upstream_invalid")
+            async for part in response.aiter_raw():
                 data += part
                 if len(data) > MAX_ANSWER:
                     raise _failed(502, "the answer behind the guard is too long", "upstream_long")

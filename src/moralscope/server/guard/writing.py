@@ -5,11 +5,12 @@ One completion is written whole or as the chunks of a stream, whichever the clie
 
 import json
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from moralscope.server.guard import THOUGHTS, GuardDecision
+from moralscope.server.guard import ALTERNATIVES, THOUGHTS, GuardDecision
 from moralscope.server.guard.completion import Completion, CompletionChoice, Json
 
 FIELD = "moralscope"
@@ -25,11 +26,12 @@ def whole(completion: Completion, decisions: Sequence[GuardDecision], model: str
             {
                 "index": choice.index,
                 "message": {"role": "assistant", **_message(choice, decision)},
-                "logprobs": None if decision.is_changed else choice.logprobs,
+                "logprobs": _logprobs(choice, decision),
                 **_end(choice, decision),
             }
         )
-    head = {**_head(completion, model), "object": "chat.completion", "choices": choices}
+    head = _head(completion, decisions, model)
+    head |= {"object": "chat.completion", "choices": choices}
     return head if completion.usage is None else {**head, "usage": completion.usage}
 
 
@@ -37,15 +39,14 @@ def events(
     completion: Completion, decisions: Sequence[GuardDecision], model: str, *, with_usage: bool
 ) -> Iterator[str]:
     """Yield the completion as server-sent events."""
-    head = {**_head(completion, model), "object": "chat.completion.chunk"}
+    head = {**_head(completion, decisions, model), "object": "chat.completion.chunk"}
 
     def event(choices: list[Json], **more: Any) -> str:
         return f"data: {json.dumps({**head, 'choices': choices, **more})}\n\n"
 
     for choice, decision in zip(completion.choices, decisions, strict=True):
         said = _message(choice, decision)
-        tokens = None if decision.is_changed else choice.logprobs
-        for delta, logprobs in _deltas(said, tokens):
+        for delta, logprobs in _deltas(said, _logprobs(choice, decision)):
             one: Json = {"index": choice.index, "delta": delta, "finish_reason": None}
             yield event([one if logprobs is None else {**one, "logprobs": logprobs}])
         yield event([{"index": choice.index, "delta": {}, **_end(choice, decision)}])
@@ -54,12 +55,22 @@ def events(
     yield "data: [DONE]\n\n"
 
 
-def _head(completion: Completion, model: str) -> Json:
+def _head(completion: Completion, decisions: Sequence[GuardDecision], model: str) -> Json:
+    """Return id, model and the like: ours where a reply was withheld, for theirs can hold words."""
+    ours = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
+    if any(decision.is_changed for decision in decisions):
+        return ours
+    return {**ours, **completion.head}
+
+
+def _logprobs(choice: CompletionChoice, decision: GuardDecision) -> Json | None:
+    if decision.is_changed or choice.logprobs is None:
+        return None
+    if ALTERNATIVES not in decision.without:
+        return choice.logprobs
     return {
-        "id": "chatcmpl-guarded",
-        "created": int(time.time()),
-        "model": model,
-        **completion.head,
+        name: [{**row, "top_logprobs": []} for row in rows]
+        for name, rows in choice.logprobs.items()
     }
 
 

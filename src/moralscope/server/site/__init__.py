@@ -23,6 +23,7 @@ from moralscope.server.site.routes import Tickets
 def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
     """Add the pages to an application of `api_app`; runs are kept in MORALSCOPE_HOME."""
     app.state.runs = runs or Runs()
+    app.state.runs.sweep()
     app.state.chains = StoryChains(app.state.work.service.models)
     app.state.jobs = Jobs(app.state.work, app.state.runs)
     app.state.tickets, app.state.error_page = Tickets(), "site/error.html"

@@ -62,13 +62,13 @@ class PageJob:
         made = self.done - first
         if self.state != "running" or made <= 0 or self.total <= 0:
             return None
-        return (time.time() - since) / made * (self.total - self.done)
+        return (time.monotonic() - since) / made * (self.total - self.done)
 
     def report(self, done: int, total: int) -> None:
         """Note progress; raise where it was cancelled."""
         self.patience.check()
         if not self.counted[0] or done < self.done:
-            self.counted = (time.time(), done)
+            self.counted = (time.monotonic(), done)
         self.phase, self.done, self.total = "", done, total
 
 

@@ -2,10 +2,13 @@
 
 import json
 import re
+import time
+from dataclasses import replace
 
 import pytest
 
 from moralscope.core.errors import InputError
+from moralscope.models.batching import check_patience
 from moralscope.rules.revision import Reviser
 from moralscope.server.api import AccessToken, WorkQueue
 from moralscope.server.guard import WITHHELD, Guard, GuardOptions, last_prompt
@@ -227,6 +230,19 @@ def test_a_reply_that_cannot_be_audited_does_not_go_out(behind, texts, monkeypat
     with guarded(behind, "block") as client:
         answer = ask(client)
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "guard_failed")
+    assert behind.says not in answer.text
+
+
+def test_an_audit_that_runs_out_of_time_is_a_504(behind, monkeypatch):
+    def slow(*_, **__):
+        time.sleep(0.4)
+        check_patience()
+
+    monkeypatch.setattr(Service, "audit", slow)
+    with guarded(behind, "block") as client:
+        client.work.bounds = replace(client.work.bounds, seconds=0.2)
+        answer = ask(client)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (504, "guard_timeout")
     assert behind.says not in answer.text
 
 

@@ -189,13 +189,13 @@ def test_the_owners_key_does_not_leave_as_tokens(behind):
 def test_numbers_that_json_has_not_do_not_break_the_answer(behind):
     data = (
         b'{"created": NaN, "usage": {"total_tokens": Infinity}, "choices": [{"message": '
-        b'{"content": "Hi \\ud83d!"}, "logprobs": {"content": [{"token": "Hi", "logprob": '
-        b"-Infinity}]}}]}"
+        b'{"content": "Hi!", "refusal": "\\ud83d!"}, "logprobs": {"content": '
+        b'[{"token": "Hi!", "logprob": -Infinity}]}}]}'
     )
     behind.answer = (200, "application/json", data)
     with guarded(behind) as client:
         body = ask(client).json()
-    assert body["choices"][0]["message"]["content"] == "Hi \ufffd!"
+    assert body["choices"][0]["message"]["refusal"] == "\ufffd!"
     assert body["choices"][0]["logprobs"]["content"][0]["logprob"] is None
     assert body["usage"] == {"total_tokens": None}
 

@@ -21,6 +21,7 @@ from moralscope.server.guard import (
     GuardedReply,
     GuardOptions,
 )
+from moralscope.server.options import GUARD_ACTIONS
 from moralscope.server.service import Service
 
 from ....conftest import ensure
@@ -38,14 +39,14 @@ PARTS = {
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_reply_that_nobody_can_judge_passes_unless_told_to_block(behind, stream):
+def test_a_reply_that_nobody_can_judge_is_withheld_by_a_guard_that_blocks(behind, stream):
     behind.says = FOREIGN
-    with guarded(behind, "block") as client:
+    with guarded(behind, "block", on_abstain="pass") as client:
         answer = ask(client, stream=stream)
     assert answer.headers["x-moralscope-verdict"] == "abstained"
     said = streamed_text(chunks(answer)).strip() if stream else said_in(answer)
     assert said == FOREIGN
-    with guarded(behind, "block", on_abstain="block") as client:
+    with guarded(behind, "block") as client:
         answer = ask(client, stream=stream)
     said = streamed_text(chunks(answer)) if stream else said_in(answer)
     assert said == UNJUDGED
@@ -68,16 +69,16 @@ def test_with_revise_too_what_cannot_be_judged_can_be_withheld(behind):
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_parts_that_are_no_text_pass_unless_told_to_block(behind, name):
+def test_parts_that_are_no_text_are_withheld_by_a_guard_that_blocks(behind, name):
     behind.says_message(role="assistant", **{"content": None, **PARTS[name]})
-    with guarded(behind, "block") as client:
+    with guarded(behind, "block", on_abstain="pass") as client:
         answer = ask(client)
     (choice,) = answer.json()["choices"]
     (field, value), *_ = PARTS[name].items()
     assert choice["message"][field] == value
     assert choice["moralscope"]["unjudged"] == [name]
     assert answer.headers["x-moralscope-verdict"] == "abstained"
-    with guarded(behind, "block", on_abstain="block") as client:
+    with guarded(behind, "block") as client:
         (choice,) = ask(client).json()["choices"]
         streamed = chunks(ask(client, stream=True))
     assert json.dumps(value) not in json.dumps([choice, streamed])
@@ -160,7 +161,7 @@ def test_a_reply_that_reads_as_bad_is_withheld_though_no_rule_explains_it():
     assert found.note["verdict"]["basis"] == "reply"
 
 
-def test_a_withheld_reply_names_the_worst_rule_that_is_broken_at_the_limit():
+def test_a_withheld_reply_names_the_rule_that_it_breaks_by_the_largest_margin():
     def rule(text, severity, **probabilities):
         label = max(probabilities, key=probabilities.get)
         return RuleFinding(text, "rulebook", Alignment(label, probabilities), severity, 5.0)
@@ -171,7 +172,7 @@ def test_a_withheld_reply_names_the_worst_rule_that_is_broken_at_the_limit():
         rule("It is wrong to kill.", 5.0, disagree=0.55, agree=0.0, neither=0.45),
     )
     verdict = Verdict(True, -0.8, "breaks", "rule")
-    for some, text in ((rules, WITHHELD.format(rules[1].text)), (rules[2:], WITHHELD_BAD)):
+    for some, text in ((rules, WITHHELD.format(rules[0].text)), (rules[2:], WITHHELD_BAD)):
         service = Changed(rules=some, verdict=verdict)
         guard = Guard(service, GuardOptions(action="block", experts="scripted"))
         (decision,) = guard(PROMPT, [GuardedReply("I will hit them all.")])  # the limit is 0.6
@@ -192,6 +193,31 @@ def test_what_is_unread_and_unjudged_is_withheld_where_either_policy_says_so():
         guard = Guard(service, GuardOptions(action="block", experts="scripted", **policy))
         assert guard(PROMPT, [GuardedReply("Hello.")])[0].outcome == outcome
     service.close()
+
+
+GERMAN = "Ich glaube nicht, dass das eine gute Idee ist. Das Buch ist nicht so lang. "
+
+
+@pytest.mark.parametrize("hide", ["{} " + GERMAN, GERMAN + "{}", GERMAN * 600 + "{}", "{}\u3164"])
+def test_no_other_language_turns_blocking_off(texts, hide):
+    service = Service()
+    policy = {"on_abstain": "pass", "on_unread": "pass"}
+    guard = Guard(service, GuardOptions(action="block", experts="scripted", **policy))
+    bad, fine = (GuardedReply(hide.format(texts[name][0])) for name in ("revised", "passed"))
+    blocked, passed = guard(PROMPT, [bad, fine])
+    asked_in_german = guard("Was denkst du über die Sache mit dem Nachbarn?", [bad, fine])
+    without_prompt = guard("", [bad, fine])
+    service.close()
+    assert (blocked.outcome, passed.outcome) == ("blocked", "passed")
+    assert (passed.note["unread"] > 0) == (GERMAN in hide)
+    outcomes = [[row.outcome for row in rows] for rows in (asked_in_german, without_prompt)]
+    assert outcomes[0] == outcomes[1]
+    assert all(row.verdict != "abstained" for row in asked_in_german)
+
+
+def test_annotate_and_revise_let_what_nobody_could_judge_pass():
+    policies = {act: GuardOptions(action=act).abstain_policy for act in GUARD_ACTIONS}
+    assert policies == {"annotate": "pass", "revise": "pass", "block": "block"}
 
 
 @pytest.mark.slow

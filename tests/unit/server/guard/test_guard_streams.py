@@ -201,9 +201,10 @@ def test_an_error_in_the_middle_of_a_stream_is_told(behind, event):
     assert "morning" not in answer.text
 
 
-def test_log_probabilities_of_a_passed_reply_areread_stream_with_it(behind):
+def test_log_probabilities_of_a_passed_reply_are_streamed_with_it(behind):
     rows = [{"token": str(n), "logprob": -n / 10, "top_logprobs": []} for n in range(100)]
-    choice = {"message": {"content": SAID}, "logprobs": {"content": rows}}
+    said = "".join(row["token"] for row in rows)
+    choice = {"message": {"content": said}, "logprobs": {"content": rows}}
     behind.answers_json({"choices": [choice]})
     with guarded(behind) as client:
         found = chunks(ask(client, stream=True))

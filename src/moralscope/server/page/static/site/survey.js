@@ -43,7 +43,7 @@ function drawAll() {
   notes(record.warnings);
   shareBar({ name: "survey", link: () => `/survey?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => $("views").querySelector(".chart"), rows: () => (isScale() ? scaleRows() : choiceRows()) });
 }
-const choiceRows = () => [["model", "id", "situation", "action", "likelihood", "low", "high"], ...record.results.flatMap((row) => row.actions.map((text, at) => [row.model, row.id, row.situation, text, row.likelihoods[at], row.low[at], row.high[at]]))];
+const choiceRows = () => [["model", "id", "situation", "action", "likelihood", "low", "high", "mean_probability"], ...record.results.flatMap((row) => row.actions.map((text, at) => [row.model, row.id, row.situation, text, row.likelihoods[at], row.low[at], row.high[at], row.mean_probabilities?.[at]]))];
 const scaleRows = () => [["model", "id", "statement", "subscale", "agreement", "low", "high", "forward", "negated"], ...record.results.map((row) => [row.model, row.id, row.statement, row.subscale, row.agreement, row.low, row.high, row.forward, row.negated])];
 
 // ---- start --------------------------------------------------------------------------------
