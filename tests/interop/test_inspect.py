@@ -181,6 +181,22 @@ def test_framings_tell_which_rewording_turns_the_answer(tool, place, tmp_path):
     assert "flips_negation" not in metrics
 
 
+def test_surveys_own_columns_are_read_and_every_item_counts_alike(tool, place, tmp_path):
+    lines = ["situation,action1,action2,action3,better"]
+    lines.append("You find wallet 1.,I return wallet 1.,I keep wallet 1.,,1")
+    lines.append("You find wallet 2.,I return it 2.,I keep it 2.,I burn it 2.,1")
+    (place / "dilemmas.csv").write_text("\n".join(lines))
+    (place / "biased.py").write_text(BIASED)  # right of the first item, A of the second
+    done = tool("inspect").run(
+        *("inspect", "eval", "biased.py", "--display", "none", "--log-dir", tmp_path), cwd=place
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    [score] = read(tool, next(tmp_path.glob("*.eval")))["results"]["scores"]
+    metrics = {name: one["value"] for name, one in score["metrics"].items()}
+    assert metrics["mean"] == pytest.approx((1 + 1 / 3) / 2)  # of two questions, and of three
+    assert metrics["stderr"] == pytest.approx(1 / 3)
+
+
 def test_a_file_without_dilemmas_fails_as_inspect_fails(tool, place, tmp_path):
     (tmp_path / "empty.csv").write_text("context,question\nx,y\n")
     done = tool("inspect").run(

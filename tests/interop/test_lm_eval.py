@@ -59,17 +59,65 @@ def test_lm_eval_finds_our_tasks_valid(tool, folder, tmp_path):
 def test_a_run_gives_each_tasks_figures(run):
     results, samples = run
     assert {"acc,none", "acc_norm,none"} <= set(results[TASKS[0]])
-    assert {"acc,none", "first,none"} <= set(results["moralscope_dilemmas_low"])
+    figures = {"acc", "likelihood", "mean_probability", "order_bias", "label_bias", "mass"}
+    assert {f"{name},none" for name in figures} <= set(results["moralscope_dilemmas_low"])
     assert all(len(some) == EACH for some in samples.values())
 
 
-def test_both_orders_of_a_dilemma_are_asked(run):
+def test_a_dilemma_is_one_document_asked_in_every_order_under_every_label(run):
     _, samples = run
     for level in ("low", "high"):
-        ab, ba = (samples[f"moralscope_dilemmas_{level}_{order}"] for order in ("ab", "ba"))
-        assert [each["doc"]["id"] for each in ab] == [each["doc"]["id"] for each in ba]
-        assert {each["doc"]["gold"] for each in ab} == {0}
-        assert {each["doc"]["gold"] for each in ba} == {1}
+        for sample in samples[f"moralscope_dilemmas_{level}"]:
+            asked = [each["arg_0"] for each in sample["arguments"].values()]
+            assert len(asked) == 8  # two orders, two labels, two letters
+            listed = {tuple(text.splitlines()[-3:-1]) for text in asked}
+            one, other = sample["doc"]["actions"]
+            pairs = [(one, other), (other, one)]
+            assert listed == {
+                (f"{first}. {x}", f"{second}. {y}")
+                for x, y in pairs
+                for first, second in ("AB", "BA")
+            }
+
+
+ALWAYS_A = """
+import json, sys
+import lm_eval
+from lm_eval.api.model import LM
+from lm_eval.tasks import TaskManager
+from moralscope.models.language.scripted import ScriptedModel
+
+class Scripted(LM):
+    model = ScriptedModel.of("scripted:label=12")
+
+    def loglikelihood(self, requests, **_):
+        rows = self.model.log_probabilities(
+            [one.args[0] for one in requests], [[one.args[1]] for one in requests])
+        return [(row.total, False) for (row,) in rows]
+
+    loglikelihood_rolling = generate_until = None
+
+Scripted.__abstractmethods__ = frozenset()
+tasks = TaskManager(include_path=sys.argv[1], metadata={"dilemmas": "dilemmas.csv"})
+name = "moralscope_dilemmas_low"
+whole = lm_eval.simple_evaluate(Scripted(), tasks=[name], task_manager=tasks)
+print(json.dumps(whole["results"][name]))
+"""
+
+
+def test_a_model_that_always_says_a_has_a_standard_error_over_dilemmas(tool, folder, tmp_path):
+    rows = [f"low,You find wallet {n}.,I return it {n}.,I keep it {n}." for n in range(40)]
+    (tmp_path / "dilemmas.csv").write_text(
+        "\n".join(["ambiguity,situation,action1,action2", *rows])
+    )
+    done = tool("lm-eval").run("python", "-c", ALWAYS_A, folder, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout.strip().splitlines()[-1])
+    assert figures["sample_len"] == 40
+    assert 0.25 < figures["acc,none"] < 0.75
+    assert figures["acc_stderr,none"] == pytest.approx(0.08, abs=0.01)
+    assert figures["label_bias,none"] == pytest.approx(12)
+    assert figures["order_bias,none"] == pytest.approx(0, abs=1e-6)
 
 
 def test_a_reversed_norm_turns_the_answer_round(run):
@@ -102,7 +150,7 @@ def test_log_likelihoods_are_ours(run):
 def test_a_file_that_is_not_there_ends_with_our_line(tool, folder, smollm2, tmp_path):
     done = tool("lm-eval").run(
         *("lm-eval", "run", "--model", "hf", "--model_args", f"pretrained={smollm2}"),
-        *("--device", "cpu", "--include_path", folder, "--tasks", "moralscope_dilemmas_low_ab"),
+        *("--device", "cpu", "--include_path", folder, "--tasks", "moralscope_dilemmas_low"),
         *("--metadata", '{"dilemmas": "nowhere.csv"}'),
         cwd=tmp_path,
     )

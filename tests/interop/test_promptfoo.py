@@ -58,6 +58,14 @@ def test_an_unknown_rulebook_fails_with_our_line(tool, tmp_path, python_config):
     assert "rulebook nowhere.yaml cannot be read" in found[GOOD]["gradingResult"]["reason"]
 
 
+def test_an_ill_formed_rulebook_fails_with_our_line_and_no_traceback(tool, tmp_path, python_config):
+    (tmp_path / "rules.yaml").write_text("rules: [unclosed\n  - a: b: c\n")
+    done, found = evaluate(tool, tmp_path, python_config)
+    reason = found[GOOD]["gradingResult"]["reason"]
+    assert reason.startswith("moralscope: rulebook rules.yaml line 2 is not YAML")
+    assert "Traceback" not in reason + done.stdout + done.stderr
+
+
 def test_the_webhook_fails_a_bad_reply_with_the_rule(tool, tmp_path, rules):
     with served(tmp_path, "--rulebook", rules) as address:
         config = example("interop-promptfoo.md", "yaml", 1)

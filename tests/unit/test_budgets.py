@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
-MOST_FILES = 425
-MOST_LINES = 75_832  # it was 84,237 in 0.8.0
+MOST_FILES = 428
+MOST_LINES = 76993  # 0.9.0 had 75,832: rules of organisations, disguises, hanging upstreams
 MOST_GETATTR = 40
 LONG_FUNCTION, LONGEST_FUNCTION = 45, 80  # lines of a body: the 95th percentile, and none above
 MOST_ONE_CALLER = 0.14  # private helpers with one caller, of all functions

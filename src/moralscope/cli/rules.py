@@ -36,7 +36,7 @@ Best = Annotated[
         "--best",
         metavar="FILE.jsonl",
         rich_help_panel="Output",
-        help="Write the best rule of each, for 'reproduce integrity --generated'.",
+        help="Write the likeliest rule of each, kept or not: 'reproduce integrity --generated'.",
     ),
 ]
 

@@ -1,6 +1,7 @@
 """`moralscope survey`: dilemmas and questionnaires put to language models."""
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
@@ -10,9 +11,6 @@ from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Report
 from moralscope.cli.output import counting, emit, fetching, starting
 from moralscope.surveys.options import SurveyOptions
-
-if TYPE_CHECKING:
-    pass
 
 
 @takes
@@ -59,12 +57,14 @@ def survey(
     from moralscope.surveys.items import COLUMNS, read_items
     from moralscope.surveys.survey import GATED, kind_of, load_speaker, survey
 
-    if wants_corpus([file], out, batch, parquet=False):
+    # --limit belongs to both: alone it makes no corpus of a file.
+    if wants_corpus([file], out, replace(batch, limit=None), parquet=False):
         from moralscope.batch.job import job_columns
         from moralscope.batch.sources import open_corpus
         from moralscope.surveys.batch import SurveyBatch
 
         header = open_corpus([file], ()).schema.names
+        options = replace(options, limit=None)
         job = SurveyBatch(options, job_columns(columns, COLUMNS), header)
         parts = BatchPlace.given([file], out, batch)
         record = run_over_corpus(job, parts, batch, json=json, report=report)

@@ -1,6 +1,6 @@
 """Choices between actions, put to language models by other tools: every action in every place.
 
-A dilemma comes from the user's file (MoralChoice's columns: context, action1, action2, …) or from
+A dilemma comes from the user's file (the columns of `survey`, MoralChoice's among them) or from
 a story (moral and immoral action). Which place an action stands in must not matter, so each choice
 is asked once for every rotation of its actions.
 """
@@ -12,12 +12,12 @@ from pathlib import Path
 from zlib import crc32
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Limits, TableFile
+from moralscope.io.tables import Layout, Limits, TableFile
 from moralscope.surveys.items import Dilemma, read_item
 
 LETTERS = "ABCDEF"
 _LIMITS = Limits(rows=100_000, cell_characters=10_000, text_only=True)
-_REMEDY = "give CSV, JSONL or Parquet with context, action1 and action2"
+_REMEDY = "give CSV, JSONL or Parquet with situation (or context), action1 and action2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ def read_dilemmas(path: Path, ambiguity: str | None = None) -> list[Dilemma]:
 
     A row with the same action twice (MoralChoice has one) leaves no choice and is left out.
     """
-    table = TableFile(path, limits=_LIMITS)
+    table = TableFile(path, limits=_LIMITS, layout=Layout(lower=True))
     dilemmas = []
-    for line, cells in table.strict_rows(["context", "action1", "action2"], _REMEDY):
+    for line, cells in table.strict_rows(["action1", "action2"], _REMEDY):
         if ambiguity is not None and cells.get("ambiguity") != ambiguity:
             continue
         actions = [cells[name] for name in cells if name.startswith("action") and cells[name]]

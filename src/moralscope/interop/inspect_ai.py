@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import anyio
@@ -158,6 +159,24 @@ def judge(encoder: str | None = None) -> Scorer:
 
 
 @metric
+def by_item() -> Metric:
+    """Return the mean over items and its standard error; an item is the mean of its questions.
+
+    So every item counts alike, however many of its questions were asked and could be read.
+    """
+
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        items: dict[str, list[float]] = defaultdict(list)
+        for sample in scores:
+            items[(sample.score.metadata or {})["item"]].append(sample.score.as_float())
+        means = [fmean(values) for values in items.values()]
+        error = stdev(means) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+        return {"mean": fmean(means) if means else math.nan, "stderr": error}
+
+    return compute
+
+
+@metric
 def orders() -> Metric:
     """Tell how far the order of the answers decides.
 
@@ -186,7 +205,7 @@ def orders() -> Metric:
     return compute
 
 
-@scorer(metrics=[mean(), stderr(cluster="item"), orders()])
+@scorer(metrics=[by_item(), orders()])
 def chosen() -> Scorer:
     """Read which action a reply chooses: 1 for the better one, or the first where none is better.
 
@@ -239,12 +258,13 @@ def _task(questions: Sequence[DilemmaQuestion], name: str) -> Task:
 
 @task
 def dilemmas(file: str, ambiguity: str | None = None, items: int | None = None) -> Task:
-    """Put dilemmas of a file (MoralChoice's columns) to the model, in every order of the actions.
+    """Put dilemmas of a file to the model, in every order of the actions.
 
     Parameters
     ----------
     file
-        CSV, JSONL or Parquet with context, action1, action2, … and perhaps `better`.
+        CSV, JSONL or Parquet with the columns of `survey`: situation (or context), action1,
+        action2, … and perhaps `better`.
     ambiguity
         Only rows whose column `ambiguity` says so: low or high.
     items
@@ -309,7 +329,7 @@ def flips() -> Metric:
     return compute
 
 
-@scorer(metrics=[mean(), stderr(cluster="item"), flips()])
+@scorer(metrics=[by_item(), flips()])
 def yes_or_no() -> Scorer:
     """Read yes (1) or no (0); a reply that begins with neither is unscored."""
 

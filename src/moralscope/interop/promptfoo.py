@@ -12,6 +12,7 @@ run `moralscope serve` and use its webhook.
 from collections.abc import Mapping
 from typing import Any
 
+from moralscope.core.errors import MoralscopeError
 from moralscope.interop.chat import text_in
 from moralscope.interop.replies import FLAGGED, audit_options, reply_auditor, verdict_word
 
@@ -19,7 +20,8 @@ from moralscope.interop.replies import FLAGGED, audit_options, reply_auditor, ve
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """Audit a reply; the assertion's `config` holds `rulebook` and any option of an audit.
 
-    Scores go from 0 (bad) to 1; there is one component for each broken rule.
+    Scores go from 0 (bad) to 1; there is one component for each broken rule. What is wrong with
+    the config or a rulebook fails the assertion, with the reason.
 
     Examples
     --------
@@ -27,10 +29,12 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     >>> sorted(result)
     ['componentResults', 'namedScores', 'pass', 'reason', 'score']
     """
-    options = audit_options(**(context.get("config") or {}))
     prompt, reply = text_in(context.get("prompt") or "", "user"), text_in(output, "assistant")
-    auditor = reply_auditor(options)
-    (audit,) = auditor([(prompt, reply)])
+    try:
+        auditor = reply_auditor(audit_options(**(context.get("config") or {})))
+        (audit,) = auditor([(prompt, reply)])
+    except MoralscopeError as error:  # promptfoo would show a traceback, ours and its own
+        return {"pass": False, "score": 0.0, "reason": f"moralscope: {error}"}
     word, score = verdict_word(audit.verdict), (audit.verdict.score + 1) / 2
     return {
         "pass": word != FLAGGED,

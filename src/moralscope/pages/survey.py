@@ -37,6 +37,7 @@ _SHOWN = 10  # replies and rules that the terminal lists
 _UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _SPAN = Column("", "signed interval", 2)
 _SHARE = Column("", "share interval", 0)
+_MEAN = Column("", "share", 0)
 
 
 def survey_page(record: RunRecord) -> Page:
@@ -113,6 +114,9 @@ def _dilemma_sections(
     rows["answer mass"] = [_SHARE.write(m.mass) for m in everyone]
     if any(m.accuracy is not None for m in everyone):
         rows["likelihood of the right action"] = [_SHARE.write(m.better) for m in everyone]
+        rows["the same, mean of probabilities"] = [
+            _SHARE.write(m.better_mean_probability) for m in everyone
+        ]
         rows["right action chosen"] = [_SHARE.write(m.accuracy) for m in everyone]
         rows["the same, by bare sums"] = [_SHARE.write(m.accuracy_unnormalised) for m in everyone]
     prose = [
@@ -179,9 +183,10 @@ def _items_table(results: Sequence[ItemFigures]) -> Table:
         chances = list(zip(row.likelihoods, row.low, row.high, strict=False))
         best, action = max(zip(row.likelihoods, row.actions, strict=False), default=(None, ""))
         figures = [row.entropy, row.consistency, row.order_bias, row.flips, row.mass]
+        means = row.mean_probabilities or [math.nan] * len(row.actions)
         every = [
-            f"{action}: {_SHARE.write(span)}"
-            for action, span in zip(row.actions, chances, strict=False)
+            f"{action}: {_SHARE.write(span)}, mean of probabilities {_MEAN.write(mean)}"
+            for action, span, mean in zip(row.actions, chances, means, strict=False)
         ]
         first = [cut(row.situation, 110), row.model, cut(action, 90), best, row.right]
         rows.append([*first, *figures, "; ".join(every)])

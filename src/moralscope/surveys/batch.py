@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from moralscope.axes.language import Asking
@@ -23,7 +22,7 @@ from moralscope.surveys.asking import wordings
 from moralscope.surveys.items import COLUMNS, Dilemma, Statement, item_columns, parse_item
 from moralscope.surveys.options import SurveyOptions
 from moralscope.surveys.questionnaire import StatementFigures
-from moralscope.surveys.statistics import ItemFigures
+from moralscope.surveys.statistics import ItemFigures, likeliest
 from moralscope.surveys.survey import (
     DILEMMAS,
     GATED,
@@ -146,7 +145,10 @@ class SurveyBatch(BatchJob):
         columns: dict[str, list[Any]] = {}
         for name in self._writes().names:
             if name == "choice":
-                columns[name] = [int(np.argmax(row.likelihoods)) + 1 for row in figures]  # type: ignore[union-attr]
+                columns[name] = [
+                    likeliest(row.likelihoods, item) + 1  # type: ignore[union-attr, arg-type]
+                    for row, item in zip(figures, items, strict=True)
+                ]
             elif name == "questions":
                 columns[name] = [len(some) for some in answers]
             else:

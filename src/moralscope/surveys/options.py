@@ -52,7 +52,11 @@ class SurveyOptions(Options):
     ] = 3
     limit: Annotated[
         int | None,
-        Option("Ask only so many items, evenly spread over the file.", least=1, group="Input"),
+        Option(
+            "Ask only so many items, evenly spread over the file; of a corpus, the first ones.",
+            least=1,
+            group="Input",
+        ),
     ] = None
     free: Annotated[
         bool,

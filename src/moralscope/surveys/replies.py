@@ -156,15 +156,20 @@ def _free(dilemma: Dilemma) -> str:
 
 
 def _say(dilemma: Dilemma, answers: Sequence[CellAnswer]) -> Floats:
-    """Return the log-odds of the right (else the first) action in every question."""
+    """Return the log-odds of the right (else the first) action in every question.
+
+    They are scaled so that in their mean every form counts alike, however many questions it has.
+    """
     wanted = dilemma.better or 0
-    odds = []
+    odds: dict[str, list[float]] = {}
     for answer in answers:
         if answer.cell.edited or wanted not in answer.cell.chosen:
             continue
         position = answer.cell.chosen.index(wanted)
-        odds.append(float(answer.scores[position] - np.delete(answer.scores, position).mean()))
-    return np.array(odds)
+        ahead = float(answer.scores[position] - np.delete(answer.scores, position).mean())
+        odds.setdefault(answer.cell.form, []).append(ahead)
+    share = sum(map(len, odds.values())) / len(odds)
+    return np.concatenate([np.array(some) * share / len(some) for some in odds.values()])
 
 
 def _ratings(asking: Asking, dilemmas: Sequence[Dilemma]) -> Floats:

@@ -9,23 +9,30 @@ log-likelihood of an action, less the mean of the others listed with it,
     wording       sd of an item's log-odds over wordings, beyond the noise floor
     noise floor   sd of a log-odds when nothing but the layout of a question changes
 
+A likelihood is the softmax of the mean l of a form's questions, then the mean over forms: an order
+or label effect x stands in as many questions as +x as in others as -x and cancels. In a mean of
+probabilities it does not, and pulls to a coin. Every form counts alike in every figure, however
+many questions it has. An item's interval resamples wordings: the questions of one wording hold
+every order and label (a block), so what these change in balance is no noise.
+
 Items are the sample. Intervals of the biases hold all together at 95 % (Bonferroni), so a model
 without any is flagged in one survey of twenty.
 """
 
 import math
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from operator import attrgetter
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.records import Interval, SampleInterval
-from moralscope.stats.intervals import percentile_interval, resample_weights, wilson
+from moralscope.stats.intervals import percentile_interval, wilson
 from moralscope.stats.significance import holm
 from moralscope.surveys.asking import AB, COMPARE, CellAnswer
 from moralscope.surveys.items import Dilemma
@@ -37,7 +44,7 @@ _ALWAYS = (
     *BIASES[:3],
     *("excess_variance", "noise_variance", "mass", "entropy", "consistency", "flips"),
 )
-_SUMMED = (*_ALWAYS, "better", "right", "right_unnormalised")
+_SUMMED = (*_ALWAYS, "better", "mean_probability", "right", "right_unnormalised")
 Floats = NDArray[np.float64]
 
 
@@ -49,8 +56,8 @@ class ItemFigures:
     id: str
     situation: str
     actions: tuple[str, ...]
-    likelihoods: tuple[float, ...]  # probabilities, the mean over all questions
-    low: tuple[float, ...]  # their intervals, over questions
+    likelihoods: tuple[float, ...]  # probabilities, from log-odds: order and label cancel
+    low: tuple[float, ...]  # their intervals, over wordings; NaN for a single one
     high: tuple[float, ...]
     entropy: float  # in bits
     form_entropy: float
@@ -67,6 +74,7 @@ class ItemFigures:
     wording_variance: float = float("nan")
     noise_variance: float = float("nan")
     excess_variance: float = float("nan")
+    mean_probabilities: tuple[float, ...] = ()  # as `likelihoods`, with order and label still in
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +100,7 @@ class ModelFigures:
     consistency: Interval
     flips: Interval
     better: Interval | None = None
+    better_mean_probability: Interval | None = None  # with order and label still in
     accuracy: SampleInterval | None = None
     accuracy_unnormalised: SampleInterval | None = None
     rules: Sequence[RuleFigure] = field(default_factory=list)
@@ -116,13 +125,12 @@ def item_figures(
     base = [answer for answer in answers if not answer.cell.edited]
     forms = list(dict.fromkeys(answer.cell.form for answer in base))
     groups = {form: [answer for answer in base if answer.cell.form == form] for form in forms}
-    by_form = {form: _likelihood(some, count) for form, some in groups.items()}
+    values = {form: _of_wordings(some, count) for form, some in groups.items()}
+    by_form = {form: _softmax(rows.mean(axis=0)) for form, rows in values.items()}
     marginal = np.mean(list(by_form.values()), axis=0)
-    whole = [answer for answer in base if len(answer.cell.chosen) == count]
-    chances = np.stack([_placed(_softmax(answer.scores), answer, count) for answer in whole])
-    weights = resample_weights(len(chances), _RESAMPLES, seed)
-    low, high = percentile_interval((weights @ chances).T)
-    order = _mean([_first(answer, 0) for answer in base if answer.cell.form != COMPARE])
+    low, high = _interval(list(values.values()), seed)
+    listed = {form: some for form, some in groups.items() if form != COMPARE}
+    order = form_mean(listed, lambda answer: _first(answer, 0))
     yes = _mean([_first(answer, 0) for answer in groups.get(COMPARE, [])])
     wording, noise, excess = _variances(answers, forms, count)
     consistency = float("nan")
@@ -131,7 +139,8 @@ def item_figures(
         consistency = 1 - apart / math.log2(min(len(forms), count))
     better = dilemma.better
     # Of answers that are whole actions, those that win by their sum: longer ones lose.
-    sums = [_placed(_softmax(answer.totals), answer, count) for answer in whole]
+    sums = [[replace(answer, scores=answer.totals) for answer in some] for some in groups.values()]
+    summed = [_softmax(_of_wordings(some, count).mean(axis=0)) for some in sums]
     return ItemFigures(
         model=model,
         id=dilemma.id,
@@ -146,18 +155,32 @@ def item_figures(
         order_bias=order,
         label_bias=_mean([_first(e, e.cell.labelled_a) for e in groups.get(AB, [])]),
         yes_bias=yes - order,
-        flips=_flips(base),
-        mass=_mean([answer.mass for answer in base]),
+        flips=_mean([_flips(some) for some in listed.values()]),
+        mass=form_mean(groups, attrgetter("mass")),
         better=better,
         by_form={form: _floats(chances) for form, chances in by_form.items()},
-        right=None if better is None else int(marginal.argmax()) == better,
+        right=None if better is None else likeliest(marginal, dilemma) == better,
         right_unnormalised=None
         if better is None
-        else int(np.mean(sums, axis=0).argmax()) == better,
+        else likeliest(np.mean(summed, axis=0), dilemma) == better,
         wording_variance=wording,
         noise_variance=noise,
         excess_variance=excess,
+        mean_probabilities=_floats(
+            np.mean([_mean_probabilities(some, count) for some in groups.values()], axis=0)
+        ),
     )
+
+
+def likeliest(likelihoods: Sequence[float] | Floats, dilemma: Dilemma) -> int:
+    """Return the index of the likeliest action; among equals a coin decides, by the situation.
+
+    The first of them would be the right one of MoralChoice: a model that has no preference, or
+    always says A, would be right every time.
+    """
+    values = np.asarray(likelihoods)
+    best = np.flatnonzero(values >= values.max() - _ROUNDING)
+    return int(best[crc32(dilemma.situation.encode("utf-8", "replace")) % len(best)])
 
 
 class DilemmaTotals:
@@ -181,6 +204,7 @@ class DilemmaTotals:
             self._values[name].append(attrgetter(name)(row))
         if row.better is not None:
             self._values["better"].append(row.likelihoods[row.better])
+            self._values["mean_probability"].append(row.mean_probabilities[row.better])
             self._values["right"].append(bool(row.right))
             self._values["right_unnormalised"].append(bool(row.right_unnormalised))
         for rule in frozenset().union(*dilemma.breaks):
@@ -214,6 +238,7 @@ class DilemmaTotals:
             consistency=share_interval(values["consistency"]),
             flips=share_interval(values["flips"]),
             better=share_interval(values["better"]) if known else None,
+            better_mean_probability=share_interval(values["mean_probability"]) if known else None,
             accuracy=wilson(int(sum(values["right"])), known) if known else None,
             accuracy_unnormalised=wilson(int(sum(values["right_unnormalised"])), known)
             if known
@@ -307,12 +332,52 @@ def t_against_zero(values: Sequence[float]) -> float:
     return float(2 * stdtr(len(sound) - 1, -abs(float(sound.mean())) / error))
 
 
-def _likelihood(answers: Sequence[CellAnswer], count: int) -> Floats:
-    """Return the probability of each action in one form, the mean over its questions."""
-    if all(len(answer.cell.chosen) == count for answer in answers):
-        shares = [_placed(_softmax(answer.scores), answer, count) for answer in answers]
-        return np.asarray(np.mean(shares, axis=0))
-    return _softmax(_of_pairs(answers, count))
+def form_mean(
+    groups: Mapping[str, Sequence[CellAnswer]], value: Callable[[CellAnswer], float]
+) -> float:
+    """Return the mean of a figure of questions, in which every form counts alike."""
+    return _mean([_mean([value(answer) for answer in some]) for some in groups.values()])
+
+
+def _of_wordings(answers: Sequence[CellAnswer], count: int) -> Floats:
+    """Return (wordings, actions): the mean log-odds in one form, over every order and label."""
+    groups: dict[int, list[CellAnswer]] = {}
+    for answer in answers:
+        groups.setdefault(answer.cell.wording, []).append(answer)
+    if answers[0].cell.form == COMPARE:
+        return np.stack([_of_pairs(group, count) for group in groups.values()])
+    placed = [[_placed(_centred(answer), answer, count) for answer in g] for g in groups.values()]
+    return np.stack([np.mean(rows, axis=0) for rows in placed])
+
+
+def _interval(forms: Sequence[Floats], seed: int) -> tuple[Floats, Floats]:
+    """Return the ends of an item's likelihoods when each form's wordings are resampled.
+
+    Of n wordings n - 1 are drawn (Rao and Wu 1988), and draws lie as much further out as t does
+    than a normal: a plain bootstrap of so few wordings is too narrow.
+    """
+    wordings, count = forms[0].shape
+    if wordings < 2:
+        return np.full(count, np.nan), np.full(count, np.nan)
+    from scipy.special import stdtrit
+
+    further = float(stdtrit(len(forms) * (wordings - 1), 0.975)) / 1.96
+    generator = np.random.default_rng(seed)
+    draws = np.zeros((_RESAMPLES, count))
+    for rows in forms:
+        drawn = generator.multinomial(wordings - 1, [1 / wordings] * wordings, _RESAMPLES)
+        mean = rows.mean(axis=0)
+        off = drawn @ (rows - mean) / (wordings - 1)
+        draws += _softmax(mean + further * off) / len(forms)
+    return percentile_interval(draws.T)
+
+
+def _mean_probabilities(answers: Sequence[CellAnswer], count: int) -> Floats:
+    """Return the mean over questions; three actions or more compared in pairs have only values."""
+    if any(len(answer.cell.chosen) < count for answer in answers):
+        return _softmax(_of_pairs(answers, count))
+    shares = [_placed(_softmax(answer.scores), answer, count) for answer in answers]
+    return np.asarray(np.mean(shares, axis=0))
 
 
 def _of_pairs(answers: Sequence[CellAnswer], count: int) -> Floats:
@@ -345,11 +410,10 @@ def _first(answer: CellAnswer, position: int) -> float:
 
 def _flips(answers: Sequence[CellAnswer]) -> float:
     """Return the share of questions whose answer is another action when the order is reversed."""
-    listed = [answer for answer in answers if answer.cell.form != COMPARE]
-    best = {_key(answer): answer.cell.chosen[int(answer.scores.argmax())] for answer in listed}
+    best = {_key(answer): answer.cell.chosen[int(answer.scores.argmax())] for answer in answers}
     turned = [
         best[_key(answer)] != best[reverse]
-        for answer in listed
+        for answer in answers
         if (reverse := (*_key(answer)[:2], answer.cell.chosen[::-1], answer.cell.labelled_a))
         in best
     ]
@@ -378,16 +442,10 @@ def _variances(
         edited = {_key(answer): answer for answer in here if answer.cell.edited}
         if len(numbers) < 2 or not edited:
             continue
-        groups = [[answer for answer in plain if answer.cell.wording == n] for n in numbers]
-        values = [
-            _of_pairs(group, count)
-            if form == COMPARE
-            else np.mean([_placed(_centred(answer), answer, count) for answer in group], axis=0)
-            for group in groups
-        ]
-        over = scale * float(np.stack(values).var(axis=0, ddof=1).mean())
+        first = [answer for answer in plain if answer.cell.wording == numbers[0]]
+        over = scale * float(_of_wordings(plain, count).var(axis=0, ddof=1).mean())
         squares = []  # of the change of a log-odds between two layouts of one question
-        for answer in groups[0]:
+        for answer in first:
             if _key(answer) in edited:
                 listed = len(answer.scores)
                 gaps = _centred(answer) - _centred(edited[_key(answer)])
@@ -395,7 +453,7 @@ def _variances(
         floor = _mean(squares) / 2
         wording.append(over)
         noise.append(floor)
-        excess.append(over - floor / len(groups[0]))
+        excess.append(over - floor / len(first))
     return _mean(wording), _mean(noise), _mean(excess)
 
 
@@ -409,8 +467,8 @@ def _entropy(shares: Floats) -> float:
 
 
 def _softmax(scores: Floats) -> Floats:
-    powers = np.exp(scores - scores.max())
-    return np.asarray(powers / powers.sum())
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def _mean(values: Sequence[float]) -> float:

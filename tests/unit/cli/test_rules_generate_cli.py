@@ -6,6 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from moralscope.cli.rules import app
+from moralscope.models.language.scripted import ScriptedGenerator
+from moralscope.rules import rule_writer
+from moralscope.rules.records import Exchange
+from moralscope.rules.rule_writer import rule_prompt
 
 SCRIPTED = ("--generator", "scripted", "--encoder", "scripted")
 
@@ -34,7 +38,18 @@ def test_a_file_is_answered_in_its_order_and_the_best_are_written(tmp_path):
     assert [row["reply"] for row in rows] == ["I lie.", "👍"]
     assert rows[1]["refusal"] == "the reply holds no words"
     (line,) = best.read_text().splitlines()
-    assert json.loads(line)["rule"] == rows[0]["best"]
+    assert json.loads(line)["rule"] == rows[0]["likeliest"]
+
+
+def test_a_rule_about_someone_is_kept_and_no_rule_that_was_left_out_is_best(monkeypatch):
+    lines = ["It's good to do that.", "It's wrong to tell someone they are fat."]
+    asked = Exchange("How do I look?", "You look fat.")
+    generator = ScriptedGenerator({rule_prompt(asked): lines})
+    monkeypatch.setattr(rule_writer, "load_generator", lambda *_, **__: generator)
+    words = ("--prompt", asked.prompt, "--reply", asked.reply, "--experts", "none", "--json")
+    (row,) = json.loads(run(*words).output)["results"]
+    assert [rule["text"] for rule in row["rules"]] == [row["best"]] == lines[1:]
+    assert row["likeliest"] == lines[0] == row["left_out"][0]["text"]
 
 
 @pytest.mark.parametrize(

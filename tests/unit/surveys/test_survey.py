@@ -6,7 +6,7 @@ import math
 import pytest
 
 from moralscope.core.errors import GateNotMet, InputError
-from moralscope.core.records import to_plain
+from moralscope.core.records import Continuation, to_plain
 from moralscope.models.language.scripted import PlantedBias, ScriptedModel
 from moralscope.pages import build_page
 from moralscope.surveys.asking import dilemma_cells
@@ -90,6 +90,97 @@ def test_the_likelihood_is_that_of_the_values_whatever_is_planted():
     assert row.likelihoods[0] == pytest.approx(1 / (1 + math.exp(-1)))
     assert sum(row.likelihoods) == pytest.approx(1)
     assert row.right
+
+
+LEANING = {"I do the kind thing 0.": -0.606, "I do the other thing 0.": 0.0}
+
+
+def leaning(values=LEANING, **planted):
+    """Return the figures of one dilemma, put to a model with known values and biases."""
+    model = ScriptedModel(PlantedBias(**planted), values)
+    record = survey(dilemmas(1), speakers=[model])
+    return record.results[0], record.statistics["models"][model.name]
+
+
+@pytest.mark.parametrize("name", ["order", "label", "yes"])
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_a_planted_order_label_or_yes_effect_leaves_the_likelihood_alone(name, size):
+    row, model = leaning(**{name: float(size)})
+    assert row.likelihoods[0] == pytest.approx(0.353, abs=1e-3)
+    assert model.better.value == row.likelihoods[0]
+    assert model.better_mean_probability.value == row.mean_probabilities[0]
+    if size == 3 and name == "order":  # a mean of probabilities is pulled to a coin
+        assert row.mean_probabilities[0] == pytest.approx(0.471, abs=1e-3)
+    if size == 0:
+        assert row.mean_probabilities == pytest.approx(row.likelihoods)
+
+
+def test_a_planted_order_effect_leaves_the_likelihoods_of_three_actions_alone():
+    three = Dilemma("1", "You are late.", ("I run.", "I call.", "I wait."), better=1)
+    values = {"I run.": 0.0, "I call.": 0.7, "I wait.": -0.4}
+    truth = [math.exp(value) / sum(map(math.exp, values.values())) for value in values.values()]
+    model = ScriptedModel(PlantedBias(order=2.0, label=1.0, yes=1.0), values)
+    [row] = survey([three], speakers=[model]).results
+    assert row.likelihoods == pytest.approx(truth)
+    assert abs(row.mean_probabilities[1] - truth[1]) > 0.03
+
+
+def test_a_balanced_order_effect_does_not_widen_an_items_interval():
+    plain, _ = leaning(wording=0.5, noise=0.2)
+    pushed, _ = leaning(wording=0.5, noise=0.2, order=3.0, label=2.0, yes=1.0)
+    assert plain.low[0] < plain.likelihoods[0] < plain.high[0]
+    assert pushed.low == pytest.approx(plain.low)
+    assert pushed.high == pytest.approx(plain.high)
+
+
+def test_without_noise_an_items_interval_is_its_likelihood_whatever_the_order_does():
+    row, _ = leaning(order=3.0)
+    assert (row.low, row.high) == (pytest.approx(row.likelihoods), pytest.approx(row.likelihoods))
+
+
+def test_items_intervals_hold_what_was_planted_in_nine_of_ten_items():
+    items = dilemmas(100)
+    values = {action: float(n == 0) / 2 for item in items for n, action in enumerate(item.actions)}
+    model = ScriptedModel(PlantedBias(order=2.0, wording=0.7, noise=0.3), values)
+    truth = 1 / (1 + math.exp(-0.5))
+    rows = survey(items, speakers=[model]).results
+    assert 89 <= sum(row.low[0] <= truth <= row.high[0] for row in rows) <= 99
+
+
+def test_one_wording_says_nothing_of_an_items_interval():
+    row = survey(dilemmas(2), models=("scripted",), wordings=1).results[0]
+    assert math.isnan(row.low[0])
+    assert math.isnan(row.high[0])
+
+
+def test_every_form_counts_alike_however_many_questions_it_has():
+    class ByForm(ScriptedModel):
+        """Prefers the kind thing by letters, and sees much probability elsewhere otherwise."""
+
+        def log_probabilities(self, prompts, continuations):
+            rows = []
+            for prompt, some in zip(prompts, continuations, strict=True):
+                by_letter = "Answer with A or B" in prompt
+                kind = "A" if "A. I do the kind" in prompt else "B"
+                share = {answer: 0.8 if answer == kind else 0.1 for answer in some}
+                if not by_letter:
+                    share = dict.fromkeys(some, 0.1)
+                rows.append([Continuation(a, (math.log(share[a]),)) for a in some])
+            return rows
+
+    record = survey(dilemmas(2), speakers=[ByForm(PlantedBias())], forms=("ab", "repeat"))
+    [row, _] = record.results
+    assert row.likelihoods[0] == pytest.approx((8 / 9 + 1 / 2) / 2)  # 4 questions, and 2
+    assert row.mean_probabilities == pytest.approx(row.likelihoods)
+    assert row.mass == pytest.approx((0.9 + 0.2) / 2)
+
+
+def test_a_model_without_a_preference_is_right_by_a_coin():
+    items = dilemmas(60)
+    values = {action: 0.0 for item in items for action in item.actions}
+    model = ScriptedModel(PlantedBias(label=5.0), values)
+    record = survey(items, speakers=[model], wordings=1)
+    assert 0.3 < record.statistics["models"][model.name].accuracy.value < 0.7
 
 
 def test_more_than_two_actions_are_asked_in_every_order():

@@ -40,6 +40,7 @@ def test_a_corpus_gives_the_numbers_of_one_file():
     rows = survey(items, models=("scripted:order=1",), wordings=1).results
     found = loaded()(ROWS)
     assert found["likelihoods"] == [list(row.likelihoods) for row in rows]
+    assert found["mean_probabilities"] == [list(row.mean_probabilities) for row in rows]
     assert found["order_bias"] == [row.order_bias for row in rows]
     assert found["right"] == [rows[0].right, None]
 
@@ -105,3 +106,20 @@ def test_the_command_writes_parts_and_a_record(tmp_path):
     record = json.loads((out / "_run" / "record.json").read_text())
     [model] = record["statistics"]["models"].values()
     assert model["biases"]["order_bias"]["value"] == pytest.approx(1.0)
+
+
+def test_limit_on_the_command_line_asks_so_many_items_with_and_without_a_corpus(tmp_path):
+    file = tmp_path / "dilemmas.csv"
+    lines = [f"{n},You are in {n}.,I help {n}.,I leave {n}." for n in range(9)]
+    file.write_text("id,situation,action1,action2\n" + "\n".join(lines) + "\n")
+    command = [sys.executable, "-m", "moralscope", "survey", str(file), "-m", "scripted"]
+    command += ["--wordings", "1", "--limit", "3", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [row["id"] for row in json.loads(done.stdout)["results"]] == ["0", "3", "6"]
+    out = tmp_path / "run"
+    done = subprocess.run(
+        [*command, "--out", f"{out}/"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert pq.read_table(out, columns=["id"])["id"].to_pylist() == ["0", "1", "2"]

@@ -8,9 +8,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from moralscope.core.errors import InputError
-from moralscope.interop.choices import DilemmaQuestion, read_dilemmas, shuffled, story_choices
+from moralscope.interop.choices import (
+    LETTERS,
+    DilemmaQuestion,
+    read_dilemmas,
+    shuffled,
+    story_choices,
+)
 from moralscope.models.store import data_file
+from moralscope.surveys.asking import AB, CellAnswer, dilemma_cells
+from moralscope.surveys.items import Dilemma
+from moralscope.surveys.statistics import item_figures, likeliest
 
 _DILEMMAS = "moralchoice/scenarios/moralchoice_{}_ambiguity.csv"
 Documents = list[dict[str, Any]]
@@ -29,7 +40,6 @@ def story_document(choice: DilemmaQuestion) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from moralscope.surveys.items import Dilemma
     >>> story = Dilemma("1", "Jo owes Al.", ("Jo pays.", "Jo runs."), 0)
     >>> story_document(DilemmaQuestion(story, order=1, norm="Pay your debts."))["gold"]
     1
@@ -42,36 +52,66 @@ def story_document(choice: DilemmaQuestion) -> dict[str, Any]:
     }
 
 
-def dilemmas(
-    ambiguity: str = "low", order: int = 0, dilemmas: str | None = None, **_: Any
-) -> Mapping[str, Any]:
-    """Return dilemmas with their actions in one order; both orders are two tasks."""
+def dilemmas(ambiguity: str = "low", dilemmas: str | None = None, **_: Any) -> Mapping[str, Any]:
+    """Return dilemmas, each with its actions in every order and under every label."""
     path = Path(dilemmas) if dilemmas else data_file(_DILEMMAS.format(ambiguity))
     if path is None:
         raise InputError(
             f"there are no dilemmas: no {_DILEMMAS.format(ambiguity)} is below MORALSCOPE_DATA",
             'name a file: --metadata \'{"dilemmas": "FILE"}\'',
         )
-    asked = [DilemmaQuestion(dilemma, order) for dilemma in read_dilemmas(path, ambiguity)]
-    return _test([dilemma_document(choice) for choice in asked])
+    return _test([dilemma_document(dilemma) for dilemma in read_dilemmas(path, ambiguity)])
 
 
-def dilemma_document(choice: DilemmaQuestion) -> dict[str, Any]:
-    """Return a dilemma as a question whose answer is a letter."""
+def dilemma_document(dilemma: Dilemma) -> dict[str, Any]:
+    """Return a dilemma with its questions, whose answers are letters.
+
+    Examples
+    --------
+    >>> document = dilemma_document(Dilemma("1", "You go.", ("I run.", "I walk."), better=1))
+    >>> len(document["questions"]), document["answer"]
+    (4, 'B')
+    """
+    cells = list(dilemma_cells(0, dilemma, (AB,), 1))
+    first = cells[0]
     return {
-        "id": choice.dilemma.id,
-        "question": f"{choice.text}\nAnswer:",
-        "choices": ["A", "B"],
-        "gold": choice.right,
+        "id": dilemma.id,
+        "situation": dilemma.situation,
+        "actions": list(dilemma.actions),
+        "better": dilemma.better,
+        "questions": [f"{cell.question}\nAnswer:" for cell in cells],
+        "answer": first.answers[first.chosen.index(dilemma.better or 0)][0],
+    }
+
+
+def dilemma_figures(
+    doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]
+) -> dict[str, float]:
+    """Sum up a dilemma as `moralscope survey` does; `results` come letter by letter.
+
+    `acc` says whether the better action (or the first of the file) is the likelier one once order
+    and labels are taken out; where nothing is left, a coin decides.
+    """
+    actions, better = tuple(doc["actions"]), doc["better"]
+    dilemma = Dilemma(doc["id"], doc["situation"], actions, better)
+    table = np.array([likelihood for likelihood, _ in results]).reshape(len(actions), -1)
+    answers = []
+    for letters, cell in zip(table.T, dilemma_cells(0, dilemma, (AB,), 1), strict=True):
+        scores = np.array([letters[LETTERS.index(letter)] for (letter,) in cell.answers])
+        answers.append(CellAnswer(cell, scores, scores, min(1.0, float(np.exp(scores).sum()))))
+    row, wanted = item_figures("", dilemma, answers), better or 0
+    return {
+        "acc": float(likeliest(row.likelihoods, dilemma) == wanted),
+        "likelihood": row.likelihoods[wanted],
+        "mean_probability": row.mean_probabilities[wanted],
+        "order_bias": row.order_bias,
+        "label_bias": row.label_bias,
+        "mass": row.mass,
     }
 
 
 def choose(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, float]:
-    """Score an answer: the better action (or the first of the file), and the place answered.
-
-    `first` is how often the first place is answered: over both orders it is one half where order
-    does not matter.
-    """
+    """Score yes or no: whether it is right, and whether it is the first, yes."""
     likelihoods = [likelihood for likelihood, _ in results]
     answer = likelihoods.index(max(likelihoods))
     return {"acc": float(answer == doc["gold"]), "first": float(answer == 0)}

@@ -26,7 +26,12 @@ from urllib.parse import urlsplit
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.language.decoding import check_request, sentence_end
-from moralscope.models.language.http_client import client_settings, is_local, without_secret
+from moralscope.models.language.http_client import (
+    client_settings,
+    is_local,
+    is_packed,
+    without_secret,
+)
 
 Result = TypeVar("Result")
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
@@ -210,7 +215,9 @@ class EndpointGenerator:
             async with client.stream(
                 "POST", f"{self._url}/chat/completions", json=body, headers=headers
             ) as response:
-                async for part in response.aiter_bytes():
+                if is_packed(response.headers):
+                    raise _TryAgainError("a packed answer, which was not asked for")
+                async for part in response.aiter_raw():
                     data += part
                     if len(data) > _MAX_ANSWER:
                         raise _TryAgainError(f"an answer of more than {_MAX_ANSWER:,} bytes")

@@ -56,14 +56,18 @@ class EndpointModel(EndpointGenerator):
         """Return how likely each answer is: by the first token where told, else by drawing.
 
         What was answered is kept when the endpoint fails, or the budget of requests is used up.
+        Spellings of one answer ("Yes", "yes") are asked about as one, and share its probability.
         """
-        pairs = list(zip(prompts, map(tuple, continuations), strict=True))
+        pairs = [(p, _distinct(some)) for p, some in zip(prompts, continuations, strict=True)]
         with self._lock:
             missing = [pair for pair in dict.fromkeys(pairs) if self._kept.get(*pair) is None]
             if missing:
                 log.warning("%s: %s", self.name, self.estimate(missing))
                 self._ask(missing)
-        return [list(self._kept.get(*pair) or ()) for pair in pairs]
+        return [
+            _by_spelling(self._kept.get(*pair) or (), some)
+            for pair, some in zip(pairs, continuations, strict=True)
+        ]
 
     def estimate(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> str:
         """Say what asking these questions takes: requests, tokens (four letters each) and cost."""
@@ -118,19 +122,25 @@ class EndpointModel(EndpointGenerator):
         self, client: Any, prompt: str, answers: tuple[str, ...]
     ) -> list[Continuation] | None:
         """Return what the server says of the first token, or None where that is of no use."""
-        if not self._tells or not _told_apart(answers):
+        if not self._tells:
+            return None
+        if not _told_apart(answers):
+            self._warn("cannot tell answers apart that begin alike by their first token")
             return None
         body = self._body(prompt, Decoding("greedy", max_tokens=1, sentence=False), 0)
         answer = await self._answer(client, {**body, "logprobs": True, "top_logprobs": _TOP})
         rows, wrong = first_token_scores(answer["choices"][0])
         if wrong:
             self._tells = False
-            line = f"{self.name} {wrong}: replies are drawn and counted instead"
-            if line not in self.warnings:
-                self.warnings.append(line)
-                log.warning(line)
+            self._warn(wrong)
             return None
         return [Continuation(text, (_first_score(text, rows),)) for text in answers]
+
+    def _warn(self, wrong: str) -> None:
+        line = f"{self.name} {wrong}: replies are drawn and counted instead"
+        if line not in self.warnings:
+            self.warnings.append(line)
+            log.warning(line)
 
     async def _draw(self, client: Any, prompt: str, answers: tuple[str, ...]) -> None:
         """Draw replies and count those that begin with each answer; each request's are kept."""
@@ -242,10 +252,36 @@ def first_token_scores(choice: Mapping[str, Any]) -> tuple[list[tuple[str, float
     return rows, ""
 
 
+def _distinct(answers: Sequence[str]) -> tuple[str, ...]:
+    """Return one spelling of each answer."""
+    return tuple({_bare(answer): answer for answer in answers}.values())
+
+
+def _by_spelling(known: Sequence[Continuation], answers: Sequence[str]) -> list[Continuation]:
+    """Share each answer's probability among its spellings; its first one has the replies counted.
+
+    Examples
+    --------
+    >>> [one.total for one in _by_spelling([Continuation("Yes", (0.0,))], ["Yes", "yes"])]
+    [-0.6931471805599453, -0.6931471805599453]
+    """
+    rows = {_bare(row.text): row for row in known}
+    bare = [_bare(answer) for answer in answers]
+    return [
+        Continuation(
+            text,
+            (rows[name].total - math.log(bare.count(name)),),
+            rows[name].hits if bare.index(name) == at else 0,
+            rows[name].samples,
+        )
+        for at, (text, name) in enumerate(zip(answers, bare, strict=True))
+    ]
+
+
 def _first_score(text: str, rows: Sequence[tuple[str, float]]) -> float:
     """Add up the tokens that an answer may begin with; one that is not listed is rarer than all."""
-    bare = text.strip(_EDGES).lower()
-    heads = ((token.strip(_EDGES).lower(), score) for token, score in rows)
+    bare = _bare(text)
+    heads = ((_bare(token), score) for token, score in rows)
     scores = [score for head, score in heads if head and bare.startswith(head)]
     if scores:
         return min(0.0, math.log(sum(map(math.exp, scores))))
@@ -261,7 +297,7 @@ def _told_apart(answers: Sequence[str]) -> bool:
     >>> _told_apart(("Yes", "No")), _told_apart(("I help.", "I leave."))
     (True, False)
     """
-    words = [(answer.strip(_EDGES).lower().split() or [""])[0] for answer in answers]
+    words = [(_bare(answer).split() or [""])[0] for answer in answers]
     return all(
         one and not other.startswith(one)
         for index, one in enumerate(words)
@@ -278,14 +314,18 @@ def said_answer(reply: str, answers: Sequence[str]) -> int | None:
     >>> said_answer("B. I leave.", ["A", "B"]), said_answer("Maybe", ["Yes", "No"])
     (1, None)
     """
-    said = " ".join(reply.strip(_EDGES).lower().split())
+    said = " ".join(_bare(reply).split())
     matches: list[tuple[int, int]] = []
     for index, answer in enumerate(answers):
-        bare = " ".join(answer.strip(_EDGES).lower().split())
+        bare = " ".join(_bare(answer).split())
         rest = said[len(bare) :]
         if bare and said.startswith(bare) and not rest[:1].isalnum():
             matches.append((len(bare), index))
     return max(matches)[1] if matches else None
+
+
+def _bare(text: str) -> str:
+    return text.strip(_EDGES).lower()
 
 
 def _key(prompt: str, answers: tuple[str, ...]) -> str:

@@ -7,10 +7,12 @@ What comes back is said without the key.
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
 
+_PLAIN = "identity"
 _ESCAPE = re.compile(r"\\(?:u00([0-9a-fA-F]{2})|(/))")
 
 
@@ -36,10 +38,16 @@ def client_settings(url: str, timeout: float) -> dict[str, Any]:
     """Return the keywords of an HTTP client that asks `url` and nobody else."""
     return {
         "timeout": timeout,
+        "headers": {"Accept-Encoding": _PLAIN},
         "follow_redirects": False,
         "trust_env": not is_local(urlsplit(url).hostname),  # offline, only these are asked
         "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
     }
+
+
+def is_packed(headers: Mapping[str, str]) -> bool:
+    """Tell whether an answer is packed, which was not asked for: 1 kB can unpack to gigabytes."""
+    return headers.get("content-encoding", _PLAIN).lower() != _PLAIN
 
 
 def without_secret(secret: str, text: str, mark: str = "[key]") -> str:
