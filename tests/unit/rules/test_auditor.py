@@ -218,7 +218,7 @@ def test_a_small_rulebook_of_ones_own_is_read_whole():
 def test_of_a_long_reply_every_rule_read_whole_gets_its_nearest_windows():
     words = " ".join(["these are fine words"] * 3000) + " I would kill him."
     made = auditor((), house=RULES, top=1, general=False)
-    (audit,) = replace(made, whole=3).audit([Exchange("And now?", words)])
+    (audit,) = replace(made, whole=3, evidence=False).audit([Exchange("And now?", words)])
     assert {rule.text for rule in audit.rules} == {rule.text for rule in RULES}
     assert audit.verdict.broken == (KILL.text,)
     assert len(made.aligner.classifier.pairs) <= 12
