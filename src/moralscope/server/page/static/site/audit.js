@@ -131,7 +131,7 @@ function card(rule) {
   return el("li", { class: `card rule ${look}` }, el("div", { class: "bar tight" }, el("span", { class: `tag ${kind}` }, word), el("span", { class: "muted small" }, rule.source)),
     el("p", { class: "rule-text" }, rule.text),
     el("p", { class: "likely" }, likely(rule), track(sure)), el("dl", {}, scale("severity"), scale("consensus")),
-    el("p", { class: "tags" }, found.map(([name]) => el("span", { class: "tag" }, name)), el("span", { class: "muted small" }, rule.evidence ?? "")));
+    el("p", { class: "tags" }, found.map(([name]) => el("span", { class: "tag" }, name)), el("span", { class: "muted small" }, rule.scales_from ?? "")));
 }
 
 // ---- what its reader thinks ---------------------------------------------------------------
