@@ -86,7 +86,7 @@ export async function askText(method, address, options) {
 }
 
 // The lines of a job: where it stands, results, at the end the record. A broken connection is an error.
-async function follow(id, { signal, job, result }) {
+export async function followJob(id, { signal, job, result }) {
   const response = await answered("GET", `/api/site/jobs/${encodeURIComponent(id)}`, { signal, accept: "application/x-ndjson" });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "", last = null, found = null;
@@ -167,7 +167,7 @@ export function worker(button, kind, { ask: asked, done, result, begin }) {
       current = await start(control.signal);
       store.set(key, current);
       begin?.();
-      const found = await follow(current, { signal: control.signal, job: told, result });
+      const found = await followJob(current, { signal: control.signal, job: told, result });
       await done(found.record, found.run);
       if (found.problem) say("found-trouble", found.problem);
     } catch (error) {
@@ -211,7 +211,8 @@ export async function openShared(id, open) {
 
 export function notes(lines) {
   $("notes").hidden = !lines?.length;
-  $("notes").replaceChildren(el("h3", {}, "Read with care"), el("ul", {}, (lines ?? []).map((line) => el("li", {}, line))));
+  const count = lines?.length ?? 0;
+  $("notes").replaceChildren(el("details", {}, el("summary", {}, count === 1 ? "One caveat" : `${count} caveats`, el("span", { class: "muted" }, ` ${short(lines?.[0] ?? "", 110)}`)), el("ul", {}, (lines ?? []).map((line) => el("li", {}, line)))));
 }
 
 // ---- files --------------------------------------------------------------------------------
@@ -242,33 +243,33 @@ export function shareBar({ name, link, record, run, rows, chart }) {
       setTimeout(() => { button.textContent = "Copy link"; }, 2500);
     } catch { prompt("Copy this link:", address); }
   });
-  attempt("open-report", () => { if (!run()) throw new Trouble("This run was not kept: take its record with you instead.", 0); return openReport(run()); });
+  attempt("open-report", () => { if (!run()) throw new Trouble("This run was not kept. Export its record instead.", 0); return openReport(run()); });
   attempt("save-json", () => download(`${name}.json`, JSON.stringify(bare(record()), null, 1), "application/json"));
   attempt("save-csv", () => download(`${name}.csv`, csv(rows()), "text/csv"));
   attempt("save-svg", () => download(`${name}.svg`, charts.toSvg(picture(chart)), "image/svg+xml"));
   attempt("save-png", async () => download(`${name}.png`, await charts.toPng(picture(chart)), "image/png"));
 }
 const bare = ({ page: _, view: __, ...record }) => record; // what the page notes and draws beside a record is no part of it
-const picture = (chart) => { const found = chart(); if (!found?.querySelector("svg")) throw new Trouble("There is no chart here: a picture needs at least two results.", 0); return found; };
+const picture = (chart) => { const found = chart(); if (!found?.querySelector("svg")) throw new Trouble("There is no chart to save: a chart needs at least two results.", 0); return found; };
 
 // ---- uploads --------------------------------------------------------------------------------
 // Opens a table and lets its reader choose columns; `use` gets the chosen texts row by row.
-export function upload({ input, chooser, wants, use }) {
+export function upload({ input, chooser, wants, use, id = "upload" }) {
   let take = null;
   const close = () => { take = null; chooser.hidden = true; chooser.replaceChildren(); input.value = ""; };
   const guess = (columns, names, at) => { const found = columns.findIndex((each) => names.includes(each.toLowerCase().trim())); return found >= 0 ? found : Math.min(at, columns.length - 1); };
   const show = ({ name, columns, rows }) => {
     const plain = columns.length === 1 && columns[0] === "line";
-    const heading = el("input", { type: "checkbox", id: "upload-heading" });
+    const heading = el("input", { type: "checkbox", id: `${id}-heading` });
     heading.checked = true;
-    const menus = wants.map(([label, names], at) => el("select", { id: `upload-${at}` }, columns.map((each, place) => el("option", { value: String(place) }, short(each || `column ${place + 1}`, 40)))));
+    const menus = wants.map(([label, names], at) => el("select", { id: `${id}-${at}` }, columns.map((each, place) => el("option", { value: String(place) }, short(each || `column ${place + 1}`, 40)))));
     menus.forEach((menu, at) => { menu.value = String(guess(columns, wants[at][1], at)); });
     const given = () => (heading.checked || plain ? rows : [columns, ...rows]).map((row) => menus.map((menu) => row[Number(menu.value)] ?? ""));
     const taste = el("p", { class: "muted small" });
-    const tell = () => { const all = given(); taste.textContent = `${all.length.toLocaleString("en")} rows, beginning with “${short(all[0].join(" → "), 80)}”`; };
-    chooser.replaceChildren(el("p", { class: "name" }, short(name, 48)), ...wants.map(([label], at) => el("div", { class: "field inline" }, el("label", { for: `upload-${at}` }, label), menus[at])),
+    const tell = () => { const all = given(); taste.textContent = `${all.length.toLocaleString("en")} rows; the first is “${short(all[0].join(" → "), 80)}”`; };
+    chooser.replaceChildren(el("p", { class: "name" }, short(name, 48)), ...wants.map(([label], at) => el("div", { class: "field inline" }, el("label", { for: `${id}-${at}` }, label), menus[at])),
       plain ? "" : el("label", { class: "check" }, heading, el("span", {}, "The first row names the columns")), taste,
-      el("div", { class: "row" }, el("button", { type: "button", class: "small primary", onclick: () => take() }, "Use these"), el("button", { type: "button", class: "small", onclick: close }, "Leave it")));
+      el("div", { class: "row" }, el("button", { type: "button", class: "small primary", onclick: () => take() }, "Use these columns"), el("button", { type: "button", class: "small", onclick: close }, "Cancel")));
     take = () => { const all = given(); close(); use(all, name); };
     chooser.addEventListener("change", tell);
     tell();
