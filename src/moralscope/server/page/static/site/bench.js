@@ -69,7 +69,9 @@ export function makeBench({ moved }) {
   }
   function step(by) {
     const at = shown.findIndex((row) => row.at === current), next = shown[at < 0 ? 0 : Math.min(shown.length - 1, Math.max(0, at + by))];
-    if (next) choose(next.at);
+    if (!next) return;
+    choose(next.at);
+    tell(`Reply ${next.id}: ${next.state}.`);
   }
   function detail() {
     const row = rows[current];

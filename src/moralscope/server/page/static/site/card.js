@@ -15,8 +15,8 @@ const ordered = (rules, limits) => [...rules].sort((a, b) => ORDER.indexOf(stanc
 // A probability beside the limit from which it flags.
 export function drawGauge({ value, limit, rule }) {
   const fill = el("i", {}), mark = el("b", {}), over = value >= limit;
-  fill.style.width = percent(value);
-  mark.style.left = percent(limit);
+  fill.style.width = `${100 * value}%`;
+  mark.style.left = `${100 * limit}%`;
   const what = rule ? "breaks the rule" : "reads as bad";
   return el("div", { class: `gauge${over ? " over" : ""}`, role: "img", "aria-label": `${percent(value)} probability that it ${what}; flagged from ${percent(limit)}` },
     el("span", { class: "gauge-words" }, el("strong", {}, percent(value)), ` ${what}`), el("span", { class: "gauge-bar" }, fill, mark), el("span", { class: "gauge-limit muted" }, `flagged from ${percent(limit)}`));

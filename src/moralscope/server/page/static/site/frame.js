@@ -22,13 +22,13 @@ $("lamp").addEventListener("click", turn);
 $("keys").addEventListener("click", () => $("keys-dialog").showModal());
 
 const PLACES = { a: "/actions", m: "/models", v: "/survey", u: "/audit", k: "/rules", s: "/stories", r: "/runs" };
-let going = 0;
+let going = -Infinity; // when g was pressed
 addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && $("form")) { event.preventDefault(); $("form").requestSubmit(); return; }
   if (event.key === "Escape" && $("cancel") && !$("cancel").hidden && !document.querySelector("dialog[open]")) { $("cancel").click(); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
   if (performance.now() - going < 1200 && PLACES[event.key]) { event.preventDefault(); location.assign(PLACES[event.key]); return; }
-  going = event.key === "g" ? performance.now() : 0;
+  going = event.key === "g" ? performance.now() : -Infinity;
   if (event.key === "?") $("keys-dialog").showModal();
   else if (event.key === "t") turn();
   else if (event.key === "/") {

@@ -29,11 +29,10 @@ export function makeList({ holder, name, columns, id, isOn, pick, tick, sort }) 
     if (!rows.length) body.replaceChildren(el("div", { role: "row", class: "list-none" }, el("span", { role: "gridcell", class: "muted" }, "No reply matches.")));
     grid.setAttribute("aria-rowcount", String(rows.length + 1));
     columns.forEach((each, at) => { if (sorted?.key === each.key) heads[at].setAttribute("aria-sort", sorted.down ? "descending" : "ascending"); else heads[at].removeAttribute("aria-sort"); });
-    if (current !== null && body.querySelector(`#row-${current}`)) scroller.setAttribute("aria-activedescendant", `row-${current}`); else scroller.removeAttribute("aria-activedescendant");
   }
   const later = () => { frame ||= requestAnimationFrame(draw); };
   scroller.addEventListener("scroll", later, { passive: true });
-  addEventListener("resize", later);
+  new ResizeObserver(later).observe(scroller); // also when it is shown
 
   return {
     show(given, by = sorted) { [rows, sorted] = [given, by]; draw(); },
