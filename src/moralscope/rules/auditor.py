@@ -268,7 +268,7 @@ class Auditor:
                 alignment,
                 **known.scales,
                 foundations=known.foundations,
-                evidence=known.evidence,
+                scales_from=known.evidence,
                 limit=self.rule_limits.get(rule.text),
             )
 

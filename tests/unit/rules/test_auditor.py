@@ -18,7 +18,7 @@ def test_rules_attributes_and_verdict_of_a_reply():
     (found,) = auditor().audit([KILLS])
     rule = found.rules[0]
     assert (rule.text, rule.alignment.label, rule.source) == (KILL.text, "disagree", "rulebook")
-    assert (rule.severity, rule.consensus, rule.evidence) == (5.0, 5.0, "rulebook")
+    assert (rule.severity, rule.consensus, rule.scales_from) == (5.0, 5.0, "rulebook")
     assert rule.foundations["care"] == 1.0
     assert found.verdict.flag
     assert found.verdict.score == pytest.approx(-0.8)
@@ -196,7 +196,7 @@ def test_generated_rules_are_marked_and_asked_about_after_the_others():
     made = auditor(lines=["You should talk to him first."], limits=Thresholds(relevance=0.0))
     writer = Wrote()
     found = replace(made, writer=writer).audit([KILLS])[0]
-    assert [(rule.source, rule.evidence) for rule in found.rules] == [
+    assert [(rule.source, rule.scales_from) for rule in found.rules] == [
         ("rulebook", "rulebook"),
         ("generated", "neighbours"),
     ]
