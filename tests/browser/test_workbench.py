@@ -1,4 +1,4 @@
-"""The workbench of the page Audit in a real Chromium: triage by keys, limits, labels, very long lists."""
+"""The workbench of the page Audit in a real Chromium: triage, limits, labels, long lists."""
 
 import csv
 import json
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from moralscope.core.records import to_plain
 from moralscope.rules.false_alarms import conformal_limit
-from moralscope.rules.records import Alignment, AuditedReply, RuleFinding, Verdict
+from moralscope.rules.records import ALIGNMENTS, Alignment, AuditedReply, RuleFinding, Verdict
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import ReplyJudgment, decide
 from moralscope.runs.kept import Runs
@@ -27,7 +27,7 @@ def audited(number, rng, house=RULES):
     rules = []
     for text in rng.sample(RULES, rng.randint(0, 3)):
         shares = [rng.random() ** 2 for _ in range(3)]
-        labels = dict(zip(("disagree", "agree", "neither"), (s / sum(shares) for s in shares)))
+        labels = {name: share / sum(shares) for name, share in zip(ALIGNMENTS, shares, strict=True)}
         label = max(labels, key=labels.get)
         limit = rng.choice([None, None, 0.3])
         severity = rng.choice([None, 1.5, 3.0, 5.0])
@@ -208,7 +208,8 @@ def test_the_page_decides_as_python_does(site, open_page):
     rng = random.Random(7)
     house = set(RULES[:2])
     rows = [audited(number, rng, house) for number in range(400)]
-    script = """async ([rows, limits, alone]) => { const { decide } = await import("/static/site/verdict.js");
+    script = """async ([rows, limits, alone]) => {
+        const { decide } = await import("/static/site/verdict.js");
         return rows.map((row) => decide(row, limits, alone && new Set(alone))); }"""
     for limits in (LIMITS, Thresholds(bad=0.4, disagree=0.5, flag=0.2, least_severity=2)):
         for alone in (house, set(), None):
@@ -275,12 +276,15 @@ def test_50000_rows_scroll_smoothly_because_few_are_in_the_document(site, open_p
     script = """async () => {
         const { makeBench } = await import("/static/site/bench.js");
         document.getElementById("found").hidden = false;
-        const bench = makeBench({}), results = Array.from({ length: 50000 }, (_, at) => ({ id: String(at),
-            prompt: `Question ${at}`, reply: `Reply ${at}`, rules: [], verdict: { flag: at % 9 === 0,
-            score: Math.sin(at), status: "judged", probability: Math.abs(Math.sin(at)), basis: null } }));
+        const verdict = (at) => ({ flag: at % 9 === 0, score: Math.sin(at), status: "judged",
+            probability: Math.abs(Math.sin(at)), basis: null });
+        const bench = makeBench({}), results = Array.from({ length: 50000 }, (_, at) => ({
+            id: String(at), prompt: `Question ${at}`, reply: `Reply ${at}`, rules: [],
+            verdict: verdict(at) }));
         const began = performance.now();
         bench.open({ config: { general: true }, results }, null);
-        const opened = performance.now() - began, body = document.querySelector(".list-body"), frames = [];
+        const opened = performance.now() - began, frames = [];
+        const body = document.querySelector(".list-body");
         for (let step = 1; step <= 60; step += 1) {
             const before = performance.now();
             body.scrollTop = step * 28000;
@@ -292,8 +296,8 @@ def test_50000_rows_scroll_smoothly_because_few_are_in_the_document(site, open_p
         document.querySelector(".c-reply button").click();
         const sorted = performance.now() - sorting;
         frames.sort((a, b) => a - b);
-        return { opened, sorted, frame: frames[30], rows: document.querySelectorAll(".list-rows .list-row").length,
-            last: document.querySelector(".list-rows .list-row:last-child").textContent }; }"""
+        const rows = document.querySelectorAll(".list-rows .list-row").length;
+        return { opened, sorted, frame: frames[30], rows }; }"""
     measured = page.evaluate(script)
     print(measured)
     assert measured["rows"] < 80
@@ -311,9 +315,10 @@ def test_the_words_that_did_it_are_marked_by_their_offsets(site, open_page):
         {"start": 11, "end": 22, "text": "Poison him.", "bad": 0.9, "without": 0.1, "turns": True}
     ]
     script = """async (row) => { const { drawCard } = await import("/static/site/card.js");
-        const card = drawCard(row, { ...row.verdict, gauge: { value: 0.9, limit: 0.6, rule: null } },
-            { disagree: 0.5, agree: 0.5 }, {});
-        return [card.querySelector("mark").textContent, card.querySelector(".gauge").ariaLabel]; }"""
+        const gauge = { value: 0.9, limit: 0.6, rule: null };
+        const card = drawCard(row, { ...row.verdict, gauge }, { disagree: 0.5, agree: 0.5 }, {});
+        const [mark, drawn] = ["mark", ".gauge"].map((name) => card.querySelector(name));
+        return [mark.textContent, drawn.ariaLabel]; }"""
     marked, gauge = page.evaluate(script, row)
     assert marked == "Poison him."
     assert gauge == "90 % probability that it reads as bad; flagged from 60 %"

@@ -136,4 +136,3 @@ def test_tags_are_few_short_and_listed(runs):
     )
     assert runs.listed()[0].tags == ("release 1", "x" * 40)
     assert runs.rename(name, "mine").tags == ("release 1", "x" * 40)
-

@@ -27,6 +27,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import ActionScore, RunRecord, to_plain
 from moralscope.io.files import write_whole
 from moralscope.pages import report_html, view
+from moralscope.pages.web import view as page_view
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.runs.compare import compare_runs
 from moralscope.runs.kept import NoSuchRun, Runs
@@ -35,8 +36,10 @@ from moralscope.server.api import routes as api
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import RequestModel, body_of, options_in
 from moralscope.server.api.work import NDJSON, Job, Report, Tell
+from moralscope.server.guard.log import GuardLog
 from moralscope.server.security import REPORT_POLICY, allowed
 from moralscope.server.site.chains import StoryChainOptions
+from moralscope.server.site.guard_page import guard_page
 from moralscope.server.site.jobs import Jobs, asked_title, drawn, job_notes
 from moralscope.server.site.pages import read_upload, rulebook_text
 from moralscope.stories.story import MoralStory
@@ -336,6 +339,15 @@ def report_file(request: Request, name: str) -> Response:
     """Return the report of a kept run, as a file."""
     document = report_html(_runs(request).load(name), "the kept run")
     return Response(document, media_type="text/html", headers=NO_SCRIPT)
+
+
+@router.get("/guard")
+def guard(request: Request, days: Annotated[float, Query(ge=1, le=3650)] = 7) -> dict[str, Any]:
+    """Return what the guard decided in some days, as the page draws it."""
+    log: GuardLog | None = request.app.state.proxy.guard.log
+    if log is None:
+        raise InputError("the guard keeps no log", "start it with --guard-log-days above 0")
+    return page_view(guard_page(log.figures(days), log))
 
 
 @router.post("/table")

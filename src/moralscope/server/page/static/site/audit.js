@@ -10,7 +10,7 @@ let given = null, source = "", record = null, kept = null, request = {};
 const book = () => ({ text: $("book").value, format: $("form-of").value });
 function rulebooks() {
   const which = radio("book");
-  if (which !== "ours" && !$("book").value.trim()) throw new Trouble("Your rulebook is empty: write at least one rule, or choose ours.", 422);
+  if (which !== "ours" && !$("book").value.trim()) throw new Trouble("Your rulebook is empty. Write at least one rule, or choose Ours.", 422);
   return { ours: ["moralscope"], mine: [book()], both: ["moralscope", book()] }[which];
 }
 const limitInputs = () => [...document.querySelectorAll("[data-limit]")];
@@ -25,7 +25,7 @@ function thresholds() {
 }
 function asked() {
   const exchanges = given ?? [{ prompt: $("prompt").value, reply: $("reply").value }];
-  if (!given && !$("reply").value.trim()) { $("reply").focus(); throw new Trouble("There is no reply: paste what the chatbot said.", 422); }
+  if (!given && !$("reply").value.trim()) { $("reply").focus(); throw new Trouble("Paste the chatbot’s reply first.", 422); }
   const scripted = $("experts").value === "scripted" ? { generator: "scripted" } : {};
   return { request: { exchanges, rulebooks: rulebooks(), experts: $("experts").value, top: Number($("top").value), revise: $("revise").checked, ...($("explain").checked ? { explain: "all" } : {}), thresholds: thresholds(), ...scripted }, source };
 }
@@ -129,7 +129,7 @@ async function start() {
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
 $("form").addEventListener("input", saveDraft);
-upload({ input: $("upload"), chooser: $("chooser"), wants: [["Prompts are in", ["prompt", "question", "q", "user", "input"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion"]]], use: (rows, name) => { if (rows.length > 1000) return say("trouble", `${name} holds ${rows.length.toLocaleString("en")} exchanges: the page takes 1,000. For more use “moralscope audit FILE”.`); useFile(rows, name); } });
+upload({ input: $("upload"), chooser: $("chooser"), wants: [["Prompts are in", ["prompt", "question", "q", "user", "input"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion"]]], use: (rows, name) => { if (rows.length > 1000) return say("trouble", `${name} holds ${rows.length.toLocaleString("en")} exchanges. The page takes up to 1,000; for more use “moralscope audit FILE”.`); useFile(rows, name); } });
 $("file-clear").addEventListener("click", () => useFile(null));
 for (const each of document.querySelectorAll("input[name=book]")) each.addEventListener("change", bookChosen);
 for (const chip of document.querySelectorAll("[data-reply]")) chip.addEventListener("click", () => { useFile(null); $("prompt").value = chip.dataset.prompt; $("reply").value = chip.dataset.reply; saveDraft(); });

@@ -49,7 +49,7 @@ function askToken() {
   }, { once: true }));
 }
 
-const AWAY = "The server cannot be reached. Start it again with “moralscope serve”, then try once more: what you typed is still here.";
+const AWAY = "Can’t reach the server. Start it again with “moralscope serve” and try again. What you typed is still here.";
 
 function words(answer, status) {
   const fields = Object.entries(answer.fields ?? {}).map(([name, what]) => `${name}: ${what}`);
@@ -108,11 +108,11 @@ export async function followJob(id, { signal, job, result }) {
     take(rest);
   } catch (error) {
     if (error.name === "AbortError" || error instanceof Trouble) throw error;
-    throw new Trouble(`The server went away before this was done. ${AWAY}`, 0);
+    throw new Trouble(`The server stopped before this was done. ${AWAY}`, 0);
   }
-  if (last?.state === "cancelled") throw new Trouble("Cancelled. Nothing was kept.", 0);
+  if (last?.state === "cancelled") throw new Trouble("Cancelled. Nothing was saved.", 0);
   if (last?.state === "failed") throw new Trouble(words({ detail: last.problem }, 0), 422);
-  if (found === null) throw new Trouble(`The server went away before this was done. ${AWAY}`, 0);
+  if (found === null) throw new Trouble(`The server stopped before this was done. ${AWAY}`, 0);
   return { ...found, problem: last.problem };
 }
 
@@ -127,8 +127,8 @@ export function say(id, text) {
 const seconds = (value) => (value < 90 ? `${Math.max(1, Math.round(value))} s` : value < 5400 ? `${Math.round(value / 60)} min` : `${(value / 3600).toFixed(1)} h`);
 export function jobWords(job) {
   const many = (value) => value.toLocaleString("en");
-  if (job.state === "waiting") return "Waiting for its turn…";
-  if (job.state !== "running") return { done: "Done", failed: "Failed", cancelled: "Cancelled", ended: "Ended before it was done" }[job.state] ?? job.state;
+  if (job.state === "waiting") return "Waiting…";
+  if (job.state !== "running") return { done: "Done", failed: "Failed", cancelled: "Cancelled", ended: "Stopped early" }[job.state] ?? job.state;
   if (job.phase) return `${job.phase[0].toUpperCase()}${job.phase.slice(1)}…`;
   if (!job.total) return "Working…";
   return `${many(job.done)} of ${many(job.total)}${job.left !== null && job.left > 1.5 ? `, about ${seconds(job.left)} left` : ""}`;
@@ -171,9 +171,9 @@ export function worker(button, kind, { ask: asked, done, result, begin }) {
       await done(found.record, found.run);
       if (found.problem) say("found-trouble", found.problem);
     } catch (error) {
-      if (error.name === "AbortError") tell("Cancelled."), say("trouble", "Cancelled. Nothing was kept.");
+      if (error.name === "AbortError") tell("Cancelled."), say("trouble", "Cancelled. Nothing was saved.");
       else if (error instanceof Trouble) say("trouble", error.message);
-      else { console.error(error); say("trouble", "Something failed on this page. Reload it and try again."); }
+      else { console.error(error); say("trouble", "Something went wrong on this page. Reload it and try again."); }
     } finally {
       control = current = null;
       store.set(key, "");
@@ -283,7 +283,7 @@ export function upload({ input, chooser, wants, use, id = "upload" }) {
     if (!file) return;
     say("trouble", "");
     try {
-      if (file.size > 4_000_000) throw new Trouble(`${short(file.name, 60)} is larger than 4 MB. For large files use the command line: “moralscope score” or “moralscope audit” with the file.`, 413);
+      if (file.size > 4_000_000) throw new Trouble(`${short(file.name, 60)} is larger than 4 MB. For large files use the command line: “moralscope score FILE” or “moralscope audit FILE”.`, 413);
       show(await ask("POST", `/api/site/table?name=${encodeURIComponent(file.name)}`, { raw: await file.arrayBuffer() }));
     } catch (error) { close(); say("trouble", error.message); }
   });
@@ -292,12 +292,12 @@ export function upload({ input, chooser, wants, use, id = "upload" }) {
 // Ratings by people: a CSV file, read whole.
 export function humanFile(changed) {
   const state = { text: null, name: "" };
-  const tell = () => { $("human-name").textContent = state.text === null ? "" : `${short(state.name, 40)} will be set beside the scores`; $("human-clear").hidden = state.text === null; changed?.(); };
+  const tell = () => { $("human-name").textContent = state.text === null ? "" : `${short(state.name, 40)} will be compared with the scores`; $("human-clear").hidden = state.text === null; changed?.(); };
   const read = async () => {
     const file = $("human").files[0];
     state.text = null;
     say("trouble", "");
-    if (file && file.size > 500_000) { say("trouble", `${file.name} is too large: the page takes ratings of up to 500 kB.`); $("human").value = ""; }
+    if (file && file.size > 500_000) { say("trouble", `${file.name} is too large. The page accepts ratings up to 500 kB.`); $("human").value = ""; }
     else if (file) { state.text = await file.text(); state.name = file.name; }
     tell();
   };

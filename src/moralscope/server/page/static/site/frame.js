@@ -21,7 +21,7 @@ function turn() {
 $("lamp").addEventListener("click", turn);
 $("keys").addEventListener("click", () => $("keys-dialog").showModal());
 
-const PLACES = { a: "/actions", m: "/models", v: "/survey", u: "/audit", k: "/rules", s: "/stories", r: "/runs" };
+const PLACES = { a: "/actions", m: "/models", v: "/survey", u: "/audit", k: "/rules", s: "/stories", d: "/guard", r: "/runs" };
 let going = -Infinity; // when g was pressed
 addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && $("form")) { event.preventDefault(); $("form").requestSubmit(); return; }
