@@ -52,9 +52,10 @@ function bookChosen() {
 // Broken and kept are what the limits of the run say (rules/verdict.py); below them a reply may break or keep a rule.
 const chance = (rule, label) => rule.alignment?.probabilities?.[label] ?? 0, limit = (label) => record.config.thresholds?.[label] ?? 0.5;
 const labelOf = (rule) => (DOES[rule.alignment?.label] ? rule.alignment.label : "neither");
-const stanceOf = (rule) => (chance(rule, "disagree") >= limit("disagree") ? "breaks" : chance(rule, "agree") >= limit("agree") ? "keeps" : { disagree: "may break", agree: "may keep" }[labelOf(rule)] ?? "does not concern");
+const stanceOf = (rule) => (chance(rule, "disagree") >= (rule.limit ?? limit("disagree")) ? "breaks" : chance(rule, "agree") >= limit("agree") ? "keeps" : { disagree: "may break", agree: "may keep" }[labelOf(rule)] ?? "does not concern");
 const weight = (rule) => (rule.severity ?? 3) * (rule.consensus ?? 3);
-const order = (rules) => [...rules].sort((a, b) => Object.keys(STANCES).indexOf(stanceOf(a)) - Object.keys(STANCES).indexOf(stanceOf(b)) || weight(b) - weight(a));
+// Broken rules come as the verdict names them: the largest margin to its own limit first.
+const order = (row) => { const broken = row.verdict.broken ?? [], place = (rule) => (broken.includes(rule.text) ? broken.indexOf(rule.text) : broken.length); return [...row.rules].sort((a, b) => Object.keys(STANCES).indexOf(stanceOf(a)) - Object.keys(STANCES).indexOf(stanceOf(b)) || place(a) - place(b) || weight(b) - weight(a)); };
 const count = (row, stance) => row.rules.filter((rule) => stanceOf(rule) === stance).length;
 // The page's main table has the replies in this order: the worst first.
 const worstFirst = () => record.results.map((row, at) => at).sort((a, b) => record.results[a].verdict.score - record.results[b].verdict.score);
@@ -87,7 +88,7 @@ function pick(at) {
 }
 
 function one() {
-  const row = record.results[chosen], word = stateOf(chosen), kind = STATES[word] ?? "", rules = order(row.rules), { reason } = row.verdict;
+  const row = record.results[chosen], word = stateOf(chosen), kind = STATES[word] ?? "", rules = order(row), { reason } = row.verdict;
   for (const line of document.querySelectorAll("#replies tr[data-at]")) line.classList.toggle("chosen", Number(line.dataset.at) === chosen);
   $("one-found").replaceChildren(el("div", { class: `card verdict ${kind}` },
     el("div", { class: "bar tight" }, el("h3", {}, reason.slice(0, 1).toUpperCase() + reason.slice(1)), el("span", { class: `tag ${kind}` }, word)),
