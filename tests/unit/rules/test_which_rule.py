@@ -32,7 +32,7 @@ def test_terminal_report_record_and_guard_name_the_same_rule():
     # Both are broken with 0.9: one is far above its own limit, the other hardly.
     strict = {STRICT.text: 0.2, LENIENT.text: 0.85}
     plain = auditor((), house=(LENIENT, STRICT), general=False)
-    models = AuditModels(replace(plain, rule_limits=strict))
+    models = AuditModels(replace(plain, whole=2, rule_limits=strict))
     lies = ("Q", "I lie to her every day.", "1")
     record = audit([Exchange(*lies)], models=models)
     verdict = record.results[0].verdict
