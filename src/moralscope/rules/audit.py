@@ -26,6 +26,7 @@ from moralscope.rules.load_auditor import (
     AuditModels,
     alignment_expert,
     given_limits,
+    limits_beside,
     load_auditor,
 )
 from moralscope.rules.options import ExchangeInput
@@ -48,7 +49,7 @@ _BLOCK = 64  # replies that are audited at once
 def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> AuditModels:
     """Load rules and models and put an auditor together; bad options are refused first."""
     check_options(options)
-    limits = given_limits(options)
+    limits = limits_beside(options)
     return load_auditor(options, load_layers(options.rulebooks), limits, progress)
 
 
