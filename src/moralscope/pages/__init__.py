@@ -47,7 +47,7 @@ _JOBS = {
     "reproduce": ("reproduce",),
     "rules": (
         *("rules retrieve", "rules generate", "rules attributes", "rules lint"),
-        *("rules check", "rules show", "rules stats"),
+        *("rules check", "rules show", "rules stats", "rules learn", "rules warrant"),
     ),
     "score": ("score",),
     "steer": ("edit", "steer check", "steer make", "teach"),
