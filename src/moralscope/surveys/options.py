@@ -59,6 +59,14 @@ class SurveyOptions(Options):
             group="Input",
         ),
     ] = None
+    priorities: Annotated[
+        bool,
+        Option(
+            "Which values does the model put first? Strengths of the values of your columns, of "
+            "MoralChoice's rules or of subscales, with intervals.",
+            group="Questions",
+        ),
+    ] = False
     free: Annotated[
         bool,
         Option(
