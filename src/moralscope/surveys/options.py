@@ -58,6 +58,14 @@ class SurveyOptions(Options):
             group="Input",
         ),
     ] = None
+    pressure: Annotated[
+        bool,
+        Option(
+            "Also ask each dilemma again after objections, flattery, authority and repetition, "
+            "beside neutral turns: does the model give way?",
+            group="Questions",
+        ),
+    ] = False
     free: Annotated[
         bool,
         Option(

@@ -18,6 +18,7 @@ from moralscope.stats.gates import GateResult, check_gate, parse_gate
 from moralscope.surveys.asking import Cell, CellAnswer, ask_cells, dilemma_cells, statement_cells
 from moralscope.surveys.items import Dilemma, Items, Statement, read_items, spread
 from moralscope.surveys.options import SurveyOptions
+from moralscope.surveys.pressure import PressureFigures, press
 from moralscope.surveys.questionnaire import (
     QuestionnaireFigures,
     StatementFigures,
@@ -76,6 +77,8 @@ class SurveyStatistics(Statistics):
     replies: Mapping[str, SayDo] | None = absent()
     """Of each model, how its choices, ratings and free replies go together."""
     say_rate_do: Sequence[FreeReply] | None = absent()
+    pressure: Mapping[str, PressureFigures] | None = absent()
+    """Of each model, how far it gives way."""
     gate: GateResult | None = None
     corpus: Outcome | None = absent()
     failed: FailedRows | None = absent()
@@ -122,6 +125,8 @@ def survey(
     kind = kind_of(items)
     if options.gate is not None:  # refused before any weights are loaded
         parse_gate(options.gate, GATED[kind])
+    if options.pressure and kind == QUESTIONNAIRE:
+        raise InputError("pressure is put on answers to dilemmas", "leave --pressure out")
     if options.free and kind == QUESTIONNAIRE:
         raise InputError("free replies answer dilemmas, not statements", "leave --free out")
     loaded = speakers or [load_speaker(name, options, progress) for name in options.models]
@@ -147,6 +152,10 @@ def survey(
         if options.free and auditor is not None:
             written, say_do[name] = free_replies(asking, items, answers, auditor, options)  # type: ignore[arg-type]
             replies += written
+    pressure = None
+    if options.pressure:
+        how = {"wordings": options.wordings, "seed": options.seed}
+        pressure = {one.model.name: press(one, items, **how) for one in askings}  # type: ignore[arg-type]
     names = tuple(GATED[kind]) if kind == QUESTIONNAIRE else COMPARED
     return RunRecord(
         "survey",
@@ -172,6 +181,7 @@ def survey(
             comparisons=compare_models(rows, names) if len(rows) > 1 else None,
             replies=say_do if options.free else None,
             say_rate_do=replies if options.free else None,
+            pressure=pressure,
             gate=gate_of(options, kind, figures),
         ),
         warnings=[
