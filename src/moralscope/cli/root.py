@@ -24,6 +24,7 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("rank", "score", "rank"),
         ("words", "words", "app"),
         ("reproduce", "reproduce", "app"),
+        ("bench", "bench", "bench"),
     ),
     "Audit replies": (
         ("audit", "audit", "audit"),
