@@ -18,7 +18,6 @@ from moralscope.benchmarks.options import LLAMA_GUARD, BenchOptions
 from moralscope.benchmarks.sets import ACTION, CHOICE, NORM, REPLY, TEXT, Case
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import Decoding, ModelRef, Usage
-from moralscope.io.documents import read_document
 from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
 from moralscope.models.language.http_client import client_settings, is_local
 from moralscope.models.store import Progress, Store
@@ -272,12 +271,10 @@ class GuardJudge:
 
 def training_data(experts: object) -> tuple[str, ...]:
     """Return the data that the card of experts names; scripted ones have no card."""
+    from moralscope.models.classifiers.saved import read_settings
     from moralscope.stories.experts import ExpertFolder
 
     if not isinstance(experts, ExpertFolder):
         return ()
-    path = experts.path / "expert.json"
-    card = read_document(path, "the card", "restore the folder").json_values()
-    made = card.get("training") if isinstance(card, dict) else None
-    named = made.get("data") or () if isinstance(made, dict) else ()
+    named = read_settings(experts.path).card.get("data") or ()
     return (named,) if isinstance(named, str) else tuple(map(str, named))
