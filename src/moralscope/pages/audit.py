@@ -290,12 +290,20 @@ def _budget(alarms: FalseAlarms | None) -> Iterator[Section]:
     ]
     prose = [
         "A further fine reply of the same kind is flagged with at most this probability (split "
-        "conformal prediction); of other replies this says nothing."
+        "conformal prediction); of other replies this says nothing.",
+        "A rule that would spend more than the budget by itself has a limit of its own: a "
+        "probability from which it is broken.",
     ]
     yield Section("Budget of false alarms", prose, [Facts(facts)])
     if alarms.rules:
-        heads = head("rules that cost most: wide 70 | false alarms: whole | for instance: wide 100")
-        rows: list[list[Any]] = [[cost.rule, cost.alarms, cut(cost.reply)] for cost in alarms.rules]
+        heads = head(
+            "rules that cost most: wide 60 | false alarms: whole | own limit: number 3",
+            "at it: whole | for instance: wide 80",
+        )
+        rows: list[list[Any]] = [
+            [cost.rule, cost.alarms, cost.limit, cost.at_limit, cut(cost.reply)]
+            for cost in alarms.rules
+        ]
         table = Table("Rules that cost most", heads, rows)
         yield Section(table.title, [], [table], shown="all")
 

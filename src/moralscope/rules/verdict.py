@@ -145,15 +145,26 @@ def beside_rules(bad: float, rules: Sequence[RuleFinding], limits: Thresholds) -
     >>> round(beside_rules(0.4, [rule], Thresholds()), 2), beside_rules(0.4, [], Thresholds())
     (0.79, 0.4)
     """
+    grown = bad * _growth(rules, limits)
+    return grown / (grown + 1 - bad)
+
+
+def before_rules(bad: float, rules: Sequence[RuleFinding], limits: Thresholds) -> float:
+    """Return the P(bad) that broken rules raise to this one: the inverse of `beside_rules`."""
+    shrunk = bad / _growth(rules, limits)
+    return shrunk / (shrunk + 1 - bad)
+
+
+def _growth(rules: Sequence[RuleFinding], limits: Thresholds) -> float:
+    """Return the factor by which broken rules raise the odds of bad."""
     if not any(is_broken(rule, limits) for rule in rules):
-        return bad
+        return 1.0
     breaks, keeps = (
         min(1 - _SURE, max(_SURE, *(_probability(rule, name) for rule in rules)))
         for name in ("disagree", "agree")
     )
     ratio = breaks * (1 - keeps) / (keeps * (1 - breaks))
-    grown = bad * float(max(1.0, ratio) ** _RULE_SHARE)
-    return grown / (grown + 1 - bad)
+    return float(max(1.0, ratio) ** _RULE_SHARE)
 
 
 def weight(rule: HasScales) -> float:
@@ -253,7 +264,6 @@ def decide(
         basis=basis,
         concern=None if reply is None else reply.concern,
         probability=None if reply is None else reply.bad,
-        broken=broken,
         gauge=gauge,
     )
     likely = [rule for rule in rules if rule.alignment.label == "disagree"]
@@ -271,7 +281,8 @@ def explained(
     verdict: Verdict, rules: Sequence[RuleFinding], limits: Thresholds, lead: str | None
 ) -> Verdict:
     """Return the verdict with the rule that explains it, and the reason in words."""
-    return replace(verdict, lead=lead, reason=_reason(verdict, rules, limits, lead))
+    broken = tuple(rule.text for rule in broken_rules(rules, limits))
+    return replace(verdict, broken=broken, lead=lead, reason=_reason(verdict, rules, limits, lead))
 
 
 def abstain(why: str) -> Verdict:

@@ -116,7 +116,7 @@ BAD = {"kill": 0.95, "lie": 0.4}
 
 
 def test_a_clearly_fine_reply_is_asked_about_no_rule():
-    one = auditor(bad=BAD)
+    one = replace(auditor(bad=BAD), evidence=False)
     kills, helps = one.audit([KILLS, HELPS])
     assert (kills.verdict.basis, helps.verdict.basis) == ("both", None)
     assert kills.rules
@@ -195,7 +195,7 @@ def test_generated_rules_are_marked_and_asked_about_after_the_others():
 
     made = auditor(lines=["You should talk to him first."], limits=Thresholds(relevance=0.0))
     writer = Wrote()
-    found = replace(made, writer=writer).audit([KILLS])[0]
+    found = replace(made, writer=writer, evidence=False).audit([KILLS])[0]
     assert [(rule.source, rule.scales_from) for rule in found.rules] == [
         ("rulebook", "rulebook"),
         ("generated", "neighbours"),
@@ -218,7 +218,7 @@ def test_a_small_rulebook_of_ones_own_is_read_whole():
 def test_of_a_long_reply_every_rule_read_whole_gets_its_nearest_windows():
     words = " ".join(["these are fine words"] * 3000) + " I would kill him."
     made = auditor((), house=RULES, top=1, general=False)
-    (audit,) = replace(made, whole=3).audit([Exchange("And now?", words)])
+    (audit,) = replace(made, whole=3, evidence=False).audit([Exchange("And now?", words)])
     assert {rule.text for rule in audit.rules} == {rule.text for rule in RULES}
     assert audit.verdict.broken == (KILL.text,)
     assert len(made.aligner.classifier.pairs) <= 12
