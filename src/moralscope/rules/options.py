@@ -151,6 +151,11 @@ class CheckOptions(Options):
     seed: Seed = 0
 
 
+def _refuse_ours(rulebook: str) -> None:
+    if rulebook == SHIPPED:
+        raise InputError("nothing is stored beside our rulebook", "give rules of your own")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnOptions(Options):
     """Which rulebook learns from which labels."""
@@ -180,8 +185,7 @@ class LearnOptions(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        if self.rulebook == SHIPPED:
-            raise InputError("our rulebook learns nothing", "give rules of your own")
+        _refuse_ours(self.rulebook)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +200,7 @@ class WarrantOptions(Options):
             argument=True,
             http=False,
         ),
-    ] = SHIPPED
+    ]
     labels: Annotated[
         Path | None,
         Option(
@@ -228,6 +232,10 @@ class WarrantOptions(Options):
     experts: ExpertsName = DEFAULT_EXPERTS
     exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
     seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        _refuse_ours(self.rulebook)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.rules.audit import AuditOptions
+from moralscope.rules.load_auditor import limits_beside
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
 from moralscope.rules.rulebook import read_text
@@ -68,10 +69,15 @@ class Guard:
 
     def __init__(self, service: Service, options: GuardOptions) -> None:
         self._service, self.options = service, options
-        self._rules = AuditRules(tuple(map(_book, options.rulebooks)))
+        warranted = options.require_warrant
+        stored = AuditOptions(rulebooks=options.rulebooks, require_warrant=warranted)
+        self._rules = AuditRules(tuple(map(_book, options.rulebooks)), limits_beside(stored))
         revise = options.action == "revise"
         self._audit = AuditOptions(
-            experts=options.experts, revise=revise, generator=options.generator
+            experts=options.experts,
+            revise=revise,
+            generator=options.generator,
+            require_warrant=warranted,
         )
 
     def prepare(self) -> None:
