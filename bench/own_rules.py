@@ -20,11 +20,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from moralscope.core.protocols import ExpertSet
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.experts import prepare_rule_experts
+from moralscope.rules.false_alarms import confident_limit
 from moralscope.rules.labels import RuleLabel
 from moralscope.rules.learn import fit_labels, label_features
 from moralscope.rules.load_auditor import index_rules, join_auditor
@@ -32,6 +34,8 @@ from moralscope.rules.organisations import Organisation, organisations
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rulebook import Rulebook
 from moralscope.rules.thresholds import GivenLimits, operating_points
+from moralscope.rules.verdict import TASK, Aligner
+from moralscope.rules.warrant_pairs import RulePair, make_pairs
 from moralscope.stats.intervals import wilson
 
 
@@ -204,7 +208,77 @@ def main() -> None:
         speed(chosen, experts)
 
 
-ALONE = {"--learn": learning_curve}
+def budgets(chosen: list[Organisation], experts: ExpertSet) -> None:
+    """Set a rule's limit on two thirds of its organisation's fine replies; count on the others."""
+    limit = GivenLimits().over(operating_points(experts)).disagree
+    tables = []
+    for organisation in chosen:
+        cases, labels = every_label(organisation)
+        scores = label_features(labels, experts)[:, 0].reshape(len(cases), -1)
+        tables.append(1 / (1 + np.exp(-scores[[not case.breaks for case in cases]])))
+    for budget in (0.05, 0.1):
+        usual, shares = [], []
+        for chances in tables:
+            count = chances.shape[1]
+            for rule, third in product(range(count), range(3)):
+                test = np.arange(len(chances)) % 3 == third
+                own = max(limit, confident_limit(chances[~test, rule].tolist(), budget))
+                shares.append(float((chances[test, rule] >= own).mean()))
+                usual.append(float((chances[test, rule] >= limit).mean()))
+        kept = [np.mean(np.array(some) <= budget) for some in (usual, shares)]
+        print(
+            f"budget {budget:.0%}: {kept[1]:.1%} of {len(shares)} limits keep it (the usual limit: "
+            f"{kept[0]:.1%}); false alarms {np.mean(shares):.1%} instead of {np.mean(usual):.1%}"
+        )
+
+
+def warrants(chosen: list[Organisation], experts: ExpertSet) -> None:
+    """Correlate what pairs say of a rule with how well its written exchanges are judged.
+
+    Without labels, and with the labels of a rule's first two pairs; then the other two are judged.
+    The last line says how far the two halves of the written exchanges themselves agree.
+    """
+    classifier = experts.expert(TASK)
+    limit = GivenLimits().over(operating_points(experts)).disagree
+    aligner = Aligner(classifier)
+    rows = []
+
+    def right(rule: str, pairs: list[RulePair]) -> list[bool]:
+        sides = [(rule, side) for pair in pairs for side in (pair.breaks, pair.other)]
+        chances = [row.probabilities["disagree"] for row in aligner.align(sides)]
+        return [a >= limit > b for a, b in zip(chances[::2], chances[1::2], strict=True)]
+
+    for organisation in chosen:
+        for entry in organisation.rules:
+            exchanges = [
+                (side, label == "disagree")
+                for sides in entry.sides()
+                for label, side in sides.items()
+            ]
+            asked = [(entry.rule, side) for side, _ in exchanges]
+            hits = [
+                (row.probabilities["disagree"] >= limit) == broken
+                for row, (_, broken) in zip(aligner.align(asked), exchanges, strict=True)
+            ]
+            labels = [RuleLabel(side, entry.rule, broken) for side, broken in exchanges[:4]]
+            made, labelled = make_pairs(entry.rule), make_pairs(entry.rule, labels)
+            alone = right(entry.rule, made)
+            ours = right(entry.rule, labelled[: len(labelled) - len(made)])
+            first, second = np.mean(hits[:4]), np.mean(hits[4:])
+            rows.append((np.mean(alone), np.mean(ours or [np.nan]), np.mean(hits), first, second))
+    table = np.array(rows)
+    known = ~np.isnan(table[:, 1])
+    print(f"{len(table)} rules; pairs made by rules right {table[:, 0].mean():.3f}")
+    for name, one, other, some in (
+        ("pairs made by rules and all written exchanges", 0, 2, slice(None)),
+        ("pairs of labels and the other written exchanges", 1, 4, known),
+        ("the two halves of the written exchanges", 3, 4, slice(None)),
+    ):
+        value = spearmanr(table[some, one], table[some, other]).statistic
+        print(f"rank correlation of {name}: {value:.2f}")
+
+
+ALONE = {"--learn": learning_curve, "--budget": budgets, "--warrant": warrants}
 
 
 def sizes(chosen: list[Organisation], experts: ExpertSet) -> None:
