@@ -18,6 +18,7 @@ _NAMES: dict[str, str] = {
         "axes.correlate": ["correlate_words"],
         "axes.languages": ["compare_languages"],
         "axes.score": ["score"],
+        "benchmarks.bench": ["bench"],
         "interop.reward": ["reward"],
         "io.files": ["write_record"],
         "models.encoders": ["load_encoder"],

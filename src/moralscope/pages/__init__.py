@@ -34,6 +34,7 @@ _JOBS = {
         *("annotate statement", "annotate decide", "annotate decisions", "annotate adjudicate"),
     ),
     "audit": ("audit", "audit corpus"),
+    "bench": ("bench",),
     "collect": ("collect", "collect corpus"),
     "chain": ("chain", "generate", "stories metrics"),
     "compare": ("compare", "compare languages", "compare runs"),
