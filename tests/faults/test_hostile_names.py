@@ -3,7 +3,6 @@
 ESC ] 52 writes the clipboard, ESC [ 8 m hides what follows, U+202E turns a line round.
 """
 
-import os
 import re
 import signal
 from pathlib import Path
@@ -18,7 +17,7 @@ from moralscope.core.printable import printable
 
 HOSTILE = "a\x1b]52;c;ZXZpbA==\x07\x1b[8m\u202ecsv\x9b2J\rx"
 RICH = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # what the library draws with
-SECONDS = 20
+SECONDS = 3  # what works longer has said what it reads and loads
 
 
 def _leaves(command, words=()):
@@ -125,7 +124,7 @@ def test_commands_that_succeed_say_hostile_names_and_texts_as_text(words, said, 
 
 
 def test_what_prints_is_kept_and_what_a_terminal_obeys_is_not():
-    assert printable("naïve 東京 👩\u200d🔬 می\u200cخواهم") == "naïve 東京 👩\u200d🔬 می\u200cخواهم"
+    for text in ("naïve 東京 \N{WOMAN}\u200d\N{MICROSCOPE}", "\u0645\u06cc\u200c\u062e\u0648"):
+        assert printable(text) == text
     assert printable(HOSTILE).isprintable()
     assert len(LEAVES) > 40
-    assert os.name == "posix"
