@@ -36,7 +36,7 @@ _JOBS = {
     "audit": ("audit", "audit corpus"),
     "collect": ("collect", "collect corpus"),
     "chain": ("chain", "generate", "stories metrics"),
-    "compare": ("compare", "compare languages", "compare runs"),
+    "compare": ("compare", "compare languages", "compare runs", "compare watch"),
     "corpora": ("words compare",),
     "corpus_scores": (
         *("score corpus", "score estimate"),
