@@ -1,4 +1,4 @@
-"""Files for running it elsewhere: they parse, name options and routes that exist, and stay locked."""
+"""Files for running it elsewhere: they parse, and name options and routes that exist."""
 
 import configparser
 import json
