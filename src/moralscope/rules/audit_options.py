@@ -144,6 +144,14 @@ class AuditOptions(Options):
             group="Rules",
         ),
     ] = None
+    require_warrant: Annotated[
+        bool,
+        Option(
+            "Refuse rules of yours without a warrant ('rules warrant'), and use its limits.",
+            group="Rules",
+            http=False,
+        ),
+    ] = False
     revise: Annotated[
         bool, Option("Also write a better reply for each flagged one.", group="More")
     ] = False

@@ -264,7 +264,6 @@ def decide(
         basis=basis,
         concern=None if reply is None else reply.concern,
         probability=None if reply is None else reply.bad,
-        broken=broken,
         gauge=gauge,
     )
     likely = [rule for rule in rules if rule.alignment.label == "disagree"]
@@ -282,7 +281,8 @@ def explained(
     verdict: Verdict, rules: Sequence[RuleFinding], limits: Thresholds, lead: str | None
 ) -> Verdict:
     """Return the verdict with the rule that explains it, and the reason in words."""
-    return replace(verdict, lead=lead, reason=_reason(verdict, rules, limits, lead))
+    broken = tuple(rule.text for rule in broken_rules(rules, limits))
+    return replace(verdict, broken=broken, lead=lead, reason=_reason(verdict, rules, limits, lead))
 
 
 def abstain(why: str) -> Verdict:

@@ -71,6 +71,12 @@ class GuardOptions(Options):
             "The guard's rules; again for more.", flag="--rulebook", metavar="FILE", group="Guard"
         ),
     ] = ()
+    require_warrant: Annotated[
+        bool,
+        Option(
+            "Refuse rules without a warrant ('rules warrant'), and use its limits.", group="Guard"
+        ),
+    ] = False
     log_days: Annotated[
         int,
         Option(

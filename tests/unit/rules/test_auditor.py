@@ -117,7 +117,7 @@ BAD = {"kill": 0.95, "lie": 0.4}
 
 
 def test_a_clearly_fine_reply_is_asked_about_no_rule():
-    one = auditor(bad=BAD)
+    one = replace(auditor(bad=BAD), evidence=False)
     kills, helps = one.audit([KILLS, HELPS])
     assert (kills.verdict.basis, helps.verdict.basis) == ("both", None)
     assert kills.rules
@@ -196,7 +196,7 @@ def test_generated_rules_are_marked_and_asked_about_after_the_others():
 
     made = auditor(lines=["You should talk to him first."], limits=Thresholds(relevance=0.0))
     writer = Wrote()
-    found = replace(made, writer=writer).audit([KILLS])[0]
+    found = replace(made, writer=writer, evidence=False).audit([KILLS])[0]
     assert [(rule.source, rule.scales_from) for rule in found.rules] == [
         ("rulebook", "rulebook"),
         ("generated", "neighbours"),
