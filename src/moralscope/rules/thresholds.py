@@ -51,6 +51,9 @@ class Thresholds(Options):
         float, Option("Similarity from which a found rule is asked about.", least=-1, most=1)
     ] = 0.2
     near: Annotated[float, _share("Least share of the nearest rule's similarity, too.")] = 0.9
+    explains: Annotated[
+        float, _share("Similarity x P(broken) x severity from which a rule explains a flag.")
+    ] = 0.0
     gain: Annotated[float, _share("By how much a revised reply must improve the score.")] = 0.1
     relevance: Annotated[
         float,
