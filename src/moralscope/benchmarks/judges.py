@@ -96,7 +96,7 @@ class AuditJudge:
         from moralscope.rules.audit import AuditOptions, prepare_auditor
         from moralscope.stories.experts import RULES, find_experts
 
-        chosen = AuditOptions(experts=name, exact=options.exact)
+        chosen = AuditOptions(experts=name, exact=options.exact, evidence="no")
         self._models = prepare_auditor(chosen, progress)
         self.name, self.refs, self.usage = name, self._models.refs, Usage()
         self.trained_on = training_data(find_experts(name, family=RULES))

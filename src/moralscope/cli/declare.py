@@ -15,13 +15,24 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import MORE, OptionField, Options, group_place, option_fields
 
 # What stands for a value in the help; a switch has none.
 _METAVARS: dict[Any, str] = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands whose --help, a switch, is shown without a type."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option that shows the help."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.metavar = ""
+        return option
 
 
 class GroupedCommand(TyperCommand):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from moralscope.cli.declare import GroupedCommand
+from moralscope.cli.declare import CommandGroup, GroupedCommand
 from moralscope.version import __version__
 
 # By the panel of the help: a command's name, its file, and what is taken from there.
@@ -88,10 +88,14 @@ def _version(wanted: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version.", metavar=""
+        ),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of a failure and every note.")
+        bool,
+        typer.Option("--debug", help="Show the traceback of a failure and every note.", metavar=""),
     ] = False,
 ) -> None:
     """Measure, explain and steer the moral values that text models carry."""
@@ -99,6 +103,7 @@ def _root(
 
 def _flow(tree: typer.Typer) -> None:
     """Join the lines of every help's paragraphs (typer keeps line breaks); group its options."""
+    tree.info.cls = CommandGroup
     for command in tree.registered_commands:
         written = inspect.getdoc(command.callback) or ""
         command.cls = GroupedCommand

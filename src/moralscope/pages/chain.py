@@ -208,7 +208,7 @@ def metrics_page(record: RunRecord) -> Page:
             for row in rows
             if (row.first, row.second) == pair
         ]
-        compared.append(Table(f"{pair[0]} less {pair[1]}", heads, cells, titled=True))
+        compared.append(Table(f"{pair[0]} − {pair[1]}", heads, cells, titled=True))
     metrics = ("bleu", "rouge", "diversity")
     signatures = Facts([(name, str(record.config.get(name))) for name in metrics])
     sections = [

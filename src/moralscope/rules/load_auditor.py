@@ -231,6 +231,7 @@ def join_auditor(
         reviser=reviser,
         writer=writer,
         top=options.top,
+        evidence=options.evidence != "no",
     )
     config = {
         "rulebook": book.name,

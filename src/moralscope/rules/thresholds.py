@@ -48,9 +48,15 @@ class Thresholds(Options):
         float, Option("Ignore broken rules below this severity.", least=1, most=5)
     ] = 1.0
     applies: Annotated[
-        float, Option("Check only rules with at least this similarity to the reply.", least=-1, most=1)
+        float,
+        Option("Check only rules with at least this similarity to the reply.", least=-1, most=1),
     ] = 0.2
-    near: Annotated[float, _share("Check only rules with at least this share of the best similarity.")] = 0.9
+    near: Annotated[
+        float, _share("Check only rules with at least this share of the best similarity.")
+    ] = 0.9
+    explains: Annotated[
+        float, _share("Similarity x P(broken) x severity from which a rule explains a flag.")
+    ] = 0.0
     gain: Annotated[float, _share("A revised reply must improve the score by this much.")] = 0.1
     relevance: Annotated[
         float,
