@@ -16,6 +16,7 @@ import numpy as np
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.evidence import Evidence, by_sentence, find_evidence, search
 from moralscope.rules.records import (
+    CONCERN_WORDS,
     SCALE,
     Alignment,
     AuditedReply,
@@ -79,6 +80,8 @@ class Policy:
     """The probability from which each concern is told."""
     on_unread: str = "pass"
     """What becomes of a reply of which a part was not read: pass, flag or block."""
+    frame: str = ""
+    """Of texts that are no replies: what they are read as answers to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +119,9 @@ class Auditor:
 
     def examine(self, exchanges: Sequence[Exchange]) -> list[ReplyExamination]:
         """Return one audit a reply, in order, with notes on what was not read and why."""
-        texts = [read_exchange(exchange) for exchange in exchanges]
+        frame = self.policy.frame
+        framed = [replace(one, prompt=frame) for one in exchanges] if frame else exchanges
+        texts = [read_exchange(one, "text" if frame else "reply") for one in framed]
         fit = [index for index, text in enumerate(texts) if not text.refusal]
         answers = self.judge([texts[index].exchange for index in fit], [()] * len(fit), write=True)
         judgments = dict(zip(fit, answers, strict=True))
@@ -435,7 +440,8 @@ class Auditor:
         concern = max(likely or concerns, key=lambda name: concerns[name], default=None)
         if bad < limits.bad and (concern != EXPERTISE or not likely):
             concern = None  # what reads as fine is no cause to fear, but for advice
-        return decide(findings, limits, ReplyJudgment(bad, concern), house=house)
+        words = CONCERN_WORDS.get(concern, f"may be a case of {concern}") if concern else None
+        return decide(findings, limits, ReplyJudgment(bad, words), house=house)
 
 
 def _questions(rules: Sequence[RuleOfThumb], reading: ReplyReading) -> list[Question]:

@@ -333,10 +333,9 @@ def _reason(
         parts[0] += ": not grave or not sure enough to flag" if basis is None else ""
     if bad is not None and (basis in (REPLY, BOTH) or worst is None):
         word = "bad" if basis in (REPLY, BOTH) else "fine"
-        fear = f", {concern}" if concern and word == "bad" else ""
-        parts.append(f"the reply reads as {word} (probability of bad {bad:.2f}{fear})")
-        if concern and word == "fine":
-            parts.append(f"concern: {concern}")
+        parts.append(f"reads as {word} (probability of bad {bad:.2f})")
+        if concern:
+            parts[-1] += f"{':' if word == 'bad' else ', but'} it {concern}"
     if worst is not None:
         return "; ".join(parts)
     if named is not None:

@@ -79,6 +79,12 @@ class GuardOptions(Options):
             group="Guard",
         ),
     ] = False
+    require_warrant: Annotated[
+        bool,
+        Option(
+            "Refuse rules without a warrant ('rules warrant'), and use its limits.", group="Guard"
+        ),
+    ] = False
     log_days: Annotated[
         int,
         Option(

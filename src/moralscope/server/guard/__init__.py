@@ -14,6 +14,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.rules.audit import AuditOptions
+from moralscope.rules.load_auditor import limits_beside
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
 from moralscope.rules.rulebook import read_text
@@ -70,12 +71,15 @@ class Guard:
         self, service: Service, options: GuardOptions, log: GuardLog | None = None
     ) -> None:
         self._service, self.options, self.log = service, options, log
-        self._rules = AuditRules(tuple(map(_book, options.rulebooks)))
+        warranted = options.require_warrant
+        stored = AuditOptions(rulebooks=options.rulebooks, require_warrant=warranted)
+        self._rules = AuditRules(tuple(map(_book, options.rulebooks)), limits_beside(stored))
         revise = options.action == "revise"
         self._audit = AuditOptions(
             experts=options.experts,
             revise=revise,
             generator=options.generator,
+            require_warrant=warranted,
             evidence="yes" if options.evidence else "no",
         )
 
