@@ -74,8 +74,8 @@ def _body(page: Page) -> Iterator[str]:
         count = len(page.warnings)
         title = "One caveat" if count == 1 else f"{count} caveats"
         first = f"<span>{_prose(page.warnings[0])}</span>"
-        yield f"<aside aria-label=Caveats><details><summary>{title} {first}</summary><ul>{notes}</ul>"
-        yield "</details></aside>\n"
+        summary = f"<summary>{title} {first}</summary>"
+        yield f"<aside aria-label=Caveats><details>{summary}<ul>{notes}</ul></details></aside>\n"
     yield "</header>\n"
     if len(_shown(page)) > 2:
         names = (
