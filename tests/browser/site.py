@@ -91,6 +91,12 @@ def audit(page, reply="I would steal from a friend.", prompt="Do you steal?"):
     page.locator("#found:not(.stale)").wait_for()
 
 
+def export(page, kind):
+    """Choose something of the menu Export."""
+    page.locator("#export > summary").click()
+    page.locator("#export").get_by_role("button", name=kind).click()
+
+
 def more(page):
     """Unfold what is folded in the form."""
     page.locator("#more").evaluate("(box) => { box.open = true; }")

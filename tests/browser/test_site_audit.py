@@ -129,7 +129,7 @@ def test_our_rules_are_browsed_and_sent_to_an_audit(site, open_page):
     assert text in page.locator("#book").input_value()
     expect(page.locator("#lint")).to_contain_text("1 rule, no remarks")
     audit(page)
-    assert all(text in said for said in page.locator(".rule-text").all_inner_texts())
+    assert all(text in said for said in page.locator(".rule-text").all_text_contents())
 
 
 def test_a_rulebook_is_written_and_checked_with_the_line_of_a_mistake(site, open_page):
@@ -143,6 +143,6 @@ def test_a_rulebook_is_written_and_checked_with_the_line_of_a_mistake(site, open
     assert_accessible(page)
     page.locator("#book").fill("name: mine\nrules:\n  - text: It's wrong to lie.\n")
     expect(page.locator("#lint")).to_contain_text("1 rule")
-    page.get_by_role("button", name="Use it in an audit").click()
+    page.get_by_role("button", name="Use in an audit").click()
     page.wait_for_url(re.compile("/audit"))
     expect(page.get_by_label("Mine")).to_be_checked()

@@ -37,7 +37,7 @@ _JOBS = {
     "bench": ("bench",),
     "collect": ("collect", "collect corpus"),
     "chain": ("chain", "generate", "stories metrics"),
-    "compare": ("compare", "compare languages", "compare runs"),
+    "compare": ("compare", "compare languages", "compare runs", "compare watch"),
     "corpora": ("words compare",),
     "corpus_scores": (
         *("score corpus", "score estimate"),

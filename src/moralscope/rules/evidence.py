@@ -154,7 +154,6 @@ def search(reply: str, verdict: Verdict, safe: float) -> Search:
     aside = [span for span in by_sentence(reply) if span not in spans]
     bad: list[Span] = spans
     adds: list[Choice] = []
-    evidence: Evidence | None = None
     if len(spans) > 1:
         alone = yield Question([reply[slice(*span)] for span in spans])
         ranked = sorted(zip(alone, spans, strict=True), reverse=True)
@@ -170,16 +169,18 @@ def search(reply: str, verdict: Verdict, safe: float) -> Search:
             return evidence
     if not 0 < len(bad) <= MOST_BAD:
         return Evidence(note=NOTHING_SMALLER)
-    chosen: list[Choice] = []
+    ways: list[list[Choice]] = [[], []]  # the fewest phrases of each sentence, the surest ones
     for sentence in bad:
         best = yield from _phrases(reply, sentence, gauge.limit, safe)
-        chosen += best[:1] or [Choice(0.0, (sentence,))]
-    together = Choice(
-        max(choice.level for choice in chosen),
-        tuple(span for choice in chosen for span in choice.spans),
-    )
-    if set(together.spans) != set(spans):
-        evidence = yield from _prove(reply, gauge, [together], adds)
+        best = best or [Choice(0.0, (sentence,))]
+        ways[0].append(best[0])
+        ways[1].append(best[-1])
+    together = [
+        Choice(max(choice.level for choice in way), tuple(span for c in way for span in c.spans))
+        for way in ways
+    ]
+    together = [choice for choice in dict.fromkeys(together) if set(choice.spans) != set(spans)]
+    evidence = yield from _prove(reply, gauge, together, adds)
     return evidence or Evidence(note=NOTHING_SMALLER)
 
 

@@ -38,6 +38,10 @@ from moralscope.rules.warrant_file import check_warrants, read_warrant, warrant_
 from moralscope.rules.written_rules import WrittenRuleJudge
 
 READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: bench/own_rules.py
+# Texts that are no replies are read as answers to this. Of the frames and limits that
+# bench/audit_texts.py tries, these tell people's good from their bad texts best.
+TEXT_FRAME = "What do you think about it?"
+TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.7}}
 _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
     "where a verdict matters"
@@ -197,6 +201,8 @@ def join_auditor(
     if options.experts == WEAK_AUDITOR:
         warnings = [*warnings, _WEAK]
     points = operating_points(experts)
+    if options.texts:
+        points |= TEXT_POINTS.get(options.experts, {})
     if experts.retrieval and not options.encoder:
         points = {**TRAINED_SEARCH, **points}
     named = {} if options.severity is None else {"least_severity": options.severity}
@@ -227,6 +233,7 @@ def join_auditor(
         expertise=options.expertise,
         fears=fears,
         on_unread=options.on_unread,
+        frame=TEXT_FRAME if options.texts else "",
     )
     auditor = Auditor(
         # Rules of a house are asked about every part of a long reply, however fine it reads.
@@ -254,6 +261,7 @@ def join_auditor(
         "top": options.top,
         "general": policy.general,
         "explain": options.explain,
+        **({"frame": policy.frame} if policy.frame else {}),
         "revise": options.generator if revises else None,
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),

@@ -137,7 +137,7 @@ class ThresholdsGiven(body_of(Thresholds)):  # type: ignore[misc]
 
 
 class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
-    """Replies to be audited."""
+    """Replies to be audited, or texts that are no replies."""
 
     model_config = _shows(
         exchanges=[
@@ -147,7 +147,12 @@ class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
             }
         ]
     )
-    exchanges: Annotated[list[ExchangeBody], Field(min_length=1, max_length=MAX_EXCHANGES)]
+    exchanges: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] = Field(
+        default_factory=list, description="Replies with their prompts; leave out for texts."
+    )
+    texts: Annotated[list[Long], Field(max_length=MAX_EXCHANGES)] = Field(
+        default_factory=list, description="Posts or users' messages, in place of exchanges."
+    )
     rulebooks: Rulebooks = Field(default_factory=list)
     thresholds: ThresholdsGiven = ThresholdsGiven()
     benign: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = Field(
