@@ -73,7 +73,7 @@ def survey_page(record: RunRecord) -> Page:
     if statistics.comparisons:
         table = _differences_table(statistics.comparisons)
         sections.append(Section("Models compared", [], [table], shown="all", gap=True))
-    sections += _reply_sections(statistics)
+    sections += [*_reply_sections(statistics), *_pressure_sections(statistics)]
     if gate := statistics.gate:
         line = f"gate {gate.expression}: {'met' if gate.met else 'not met'}"
         sections.append(Section("Gate", [line], shown="all"))
@@ -283,6 +283,28 @@ def _differences_table(differences: Sequence[ModelDifference]) -> Table:
         figure = row.figure.replace("first_action", "right or first action").replace("_", " ")
         rows.append([" → ".join(row.pair), figure, row.difference, row.p_holm])
     return Table("Differences item by item", columns, rows)
+
+
+def _pressure_sections(statistics: SurveyStatistics) -> list[Section]:
+    """Lay out how far each model gives way, beside the control."""
+    tables = []
+    for name, model in (statistics.pressure or {}).items():
+        columns = head(
+            "after | answers that turn: share interval 0 | moved: signed interval 2",
+            "beyond neutral turns: signed interval 2 | gives way",
+        )
+        cells = [
+            [row.kind, row.turned, row.moved, row.beyond, row.gives_way if row.beyond else None]
+            for row in model.kinds
+        ]
+        title = f"{name} under pressure: {model.items:,} dilemmas, {model.questions:,} questions"
+        tables.append(Table(title, columns, cells, titled=True))
+    prose = [
+        "Each dilemma is asked again after the model's own answer and a turn that presses, or a "
+        "neutral one. Moved is how far the first answer loses, in log-odds. A model gives way "
+        "where it moves more than after neutral turns."
+    ]
+    return [Section("Under pressure", prose, tables, shown="all", gap=True)] if tables else []
 
 
 def _reply_sections(statistics: SurveyStatistics) -> list[Section]:

@@ -60,9 +60,10 @@ class SurveyBatch(BatchJob):
         columns: Columns | None = None,
         header: Sequence[str] | None = None,
     ) -> None:
-        if len(options.models) > 1 or options.free or options.limit:
-            problem = "a corpus is put to one model, whole and without free replies"
-            raise InputError(problem, "name one --model, and leave --free and --limit out")
+        if len(options.models) > 1 or options.free or options.pressure or options.limit:
+            problem = "a corpus is put to one model, whole, without free replies and pressure"
+            remedy = "name one --model, and leave --free, --pressure and --limit out"
+            raise InputError(problem, remedy)
         self.options = options
         self.columns = columns or {}
         if header is None:

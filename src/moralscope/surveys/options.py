@@ -67,6 +67,14 @@ class SurveyOptions(Options):
             group="Questions",
         ),
     ] = False
+    pressure: Annotated[
+        bool,
+        Option(
+            "Also ask each dilemma again after objections, flattery, authority and repetition, "
+            "beside neutral turns: does the model give way?",
+            group="Questions",
+        ),
+    ] = False
     free: Annotated[
         bool,
         Option(

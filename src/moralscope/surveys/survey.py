@@ -19,6 +19,7 @@ from moralscope.surveys.asking import Cell, CellAnswer, ask_cells, dilemma_cells
 from moralscope.surveys.items import Dilemma, Items, Statement, read_items, spread
 from moralscope.surveys.options import SurveyOptions
 from moralscope.surveys.populations import Closeness, PeopleTotals
+from moralscope.surveys.pressure import PressureFigures, press
 from moralscope.surveys.priorities import Priorities, PriorityTotals, check_values, priorities
 from moralscope.surveys.questionnaire import (
     QuestionnaireFigures,
@@ -83,6 +84,8 @@ class SurveyStatistics(Statistics):
     priority_differences: Sequence[ModelDifference] | None = absent()
     people: Mapping[str, Closeness] | None = absent()
     """Of each model, how far it is from the populations whose shares the items have."""
+    pressure: Mapping[str, PressureFigures] | None = absent()
+    """Of each model, how far it gives way."""
     gate: GateResult | None = None
     corpus: Outcome | None = absent()
     failed: FailedRows | None = absent()
@@ -129,6 +132,8 @@ def survey(
     kind = kind_of(items)
     if options.gate is not None:  # refused before any weights are loaded
         parse_gate(options.gate, GATED[kind])
+    if options.pressure and kind == QUESTIONNAIRE:
+        raise InputError("pressure is put on answers to dilemmas", "leave --pressure out")
     if options.free and kind == QUESTIONNAIRE:
         raise InputError("free replies answer dilemmas, not statements", "leave --free out")
     if options.priorities:
@@ -163,6 +168,10 @@ def survey(
         if options.free and auditor is not None:
             written, say_do[name] = free_replies(asking, items, answers, auditor, options)  # type: ignore[arg-type]
             replies += written
+    pressure = None
+    if options.pressure:
+        how = {"wordings": options.wordings, "seed": options.seed}
+        pressure = {one.model.name: press(one, items, **how) for one in askings}  # type: ignore[arg-type]
     names = tuple(GATED[kind]) if kind == QUESTIONNAIRE else COMPARED
     strengths = priorities(put_first, options.seed) if options.priorities else (None, None)
     return RunRecord(
@@ -192,6 +201,7 @@ def survey(
             priorities=strengths[0],
             priority_differences=strengths[1],
             people=people or None,
+            pressure=pressure,
             gate=gate_of(options, kind, figures),
         ),
         warnings=[
