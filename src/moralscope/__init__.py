@@ -33,6 +33,8 @@ _NAMES: dict[str, str] = {
         "pages": ["write_report"],
         "rules.audit": ["audit"],
         "rules.collect.collect": ["collect"],
+        "rules.learn": ["learn_rules"],
+        "rules.warrant": ["warrant"],
         "runs.compare": ["compare_runs"],
         "steer.check": ["check_vector"],
         "steer.edit": ["edit", "edited_encoder"],

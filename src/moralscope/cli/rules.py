@@ -8,7 +8,7 @@ import typer
 from moralscope.cli import training
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
-from moralscope.cli.output import counting, emit_to, fetching, starting
+from moralscope.cli.output import counting, emit_to, fetching, note, starting
 from moralscope.rules.options import (
     AnnotationInput,
     AttributesInput,
@@ -16,11 +16,13 @@ from moralscope.rules.options import (
     CheckInput,
     CheckOptions,
     ExchangeInput,
+    LearnOptions,
     LintOptions,
     RetrieveOptions,
     RulesGenerateOptions,
     RulesStatsOptions,
     ShowOptions,
+    WarrantOptions,
 )
 
 if TYPE_CHECKING:
@@ -158,6 +160,49 @@ def check(source: CheckInput, options: CheckOptions, output: RecordOutput) -> No
     with fetching() as progress:
         models = job.prepare_check(options, book, progress)
     record = job.check_rules(options, replies=replies, book=book, models=models)
+    emit_to(output, record)
+
+
+@app.command()
+@takes
+def warrant(options: WarrantOptions, output: RecordOutput) -> None:
+    """Say of each rule whether the model can enforce it: enforceable, with review, or not.
+
+    Minimal pairs are made and asked about, your own labels first; the limit keeps false alarms
+    within the budget. The warrant is stored beside the rulebook (house.warrant.json).
+
+    Example: moralscope rules warrant house.yaml --labels labels.csv --benign fine.jsonl
+    """
+    from moralscope.io.files import check_writable
+    from moralscope.rules.warrant import warrant
+    from moralscope.rules.warrant_file import warrant_path
+
+    check_writable(warrant_path(options.rulebook))
+    starting(options.experts, reading=options.rulebook, quiet=output.json)
+    with fetching() as progress:
+        record = warrant(options, progress=progress)
+    emit_to(output, record)
+    note(f"warrant: {warrant_path(options.rulebook)}")
+
+
+@app.command()
+@takes
+def learn(options: LearnOptions, output: RecordOutput) -> None:
+    """Learn from labels how your rules are broken; audits with this rulebook use it.
+
+    What is learnt is stored beside the rulebook (house.learnt.json), and only where it gains on
+    labels that it was not learnt from.
+
+    Example: moralscope rules learn house.yaml --labels labels.csv
+    """
+    from moralscope.io.files import check_writable
+    from moralscope.rules.learn import learn_rules
+    from moralscope.rules.learnt import learnt_path
+
+    check_writable(learnt_path(options.rulebook))
+    starting(options.experts, reading=options.labels, quiet=output.json)
+    with fetching() as progress:
+        record = learn_rules(options, progress=progress)
     emit_to(output, record)
 
 

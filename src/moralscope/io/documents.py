@@ -16,6 +16,7 @@ from typing import Any, Final
 import yaml
 
 from moralscope.core.errors import InputError
+from moralscope.io.files import file_size
 
 MAX_BYTES: Final = 1_000_000
 MAX_DEPTH: Final = 8
@@ -117,7 +118,7 @@ class Document:
             raise self.wrong(1, "is not YAML text") from error
         return Node(self, int(node.start_mark.line) + 1 if node is not None else 1, node)
 
-    def yaml_values(self) -> Any:
+    def yaml_values(self, depth: int = MAX_DEPTH) -> Any:
         """Return what a YAML text holds, numbers and truth values as such.
 
         Examples
@@ -125,7 +126,7 @@ class Document:
         >>> Document("people: 3", "a.yaml", "mend it").yaml_values()
         {'people': 3}
         """
-        self.yaml_node()
+        self.yaml_node(depth)
         try:
             return yaml.load(self.content, Loader=_LOADER)  # noqa: S506 - a safe loader
         except yaml.MarkedYAMLError as error:  # a key that is a list
@@ -197,7 +198,7 @@ class Document:
 def shipped_yaml(package: str, name: str) -> Any:
     """Return what a YAML file below the folder `data` of one of our packages holds."""
     text = (resources.files(package) / "data" / name).read_text("utf-8")
-    return Document(text, name, "install moralscope again").yaml_values()
+    return Document(text, name, "install moralscope again").yaml_values(2 * MAX_DEPTH)
 
 
 def read_document(path: Path, what: str, remedy: str, max_bytes: int = MAX_BYTES) -> Document:
@@ -207,7 +208,7 @@ def read_document(path: Path, what: str, remedy: str, max_bytes: int = MAX_BYTES
     """
     name = f"{what} {path}".lstrip()
     try:
-        size = path.stat().st_size
+        size = file_size(path)
         if size > max_bytes:
             raise InputError(f"{name} has {size:,} bytes", f"at most {max_bytes:,}")
         data = path.read_bytes()

@@ -37,7 +37,7 @@ _JOBS = {
     "bench": ("bench",),
     "collect": ("collect", "collect corpus"),
     "chain": ("chain", "generate", "stories metrics"),
-    "compare": ("compare", "compare languages", "compare runs"),
+    "compare": ("compare", "compare languages", "compare runs", "compare watch"),
     "corpora": ("words compare",),
     "corpus_scores": (
         *("score corpus", "score estimate"),
@@ -48,7 +48,7 @@ _JOBS = {
     "reproduce": ("reproduce",),
     "rules": (
         *("rules retrieve", "rules generate", "rules attributes", "rules lint"),
-        *("rules check", "rules show", "rules stats"),
+        *("rules check", "rules show", "rules stats", "rules learn", "rules warrant"),
     ),
     "score": ("score",),
     "steer": ("edit", "steer check", "steer make", "teach"),

@@ -1,4 +1,4 @@
-"""The pages of `compare`: models on the same actions, one model in languages, two saved runs.
+"""The pages of `compare`: models on the same actions, in languages, saved runs, runs over time.
 
 Prompts and replies of audits are hostile input: data to be written, never markup.
 """
@@ -11,11 +11,21 @@ from moralscope.axes.languages import LanguagesStatistics, ParallelScore
 from moralscope.axes.measured import agreement_in_words
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import Group, bars, outermost, rounded, scatter, slopes
+from moralscope.pages.charts import (
+    Group,
+    bars,
+    error_bars,
+    line_marks,
+    outermost,
+    rounded,
+    scatter,
+    slopes,
+)
 from moralscope.pages.closing import AUDIT_LIMITS, SCORE_LIMITS, axis_limits
 from moralscope.pages.page import (
     MINUS,
     TYPED,
+    Chart,
     Column,
     Facts,
     Page,
@@ -26,6 +36,7 @@ from moralscope.pages.page import (
 )
 from moralscope.pages.words import correlation_text, cut, gate_line, more_note, text, texts
 from moralscope.runs.changes import ComparedItem, RunChanges
+from moralscope.runs.watch import WatchedRun, WatchStatistics
 from moralscope.stats.correlation import Correlation
 from moralscope.stats.gates import GateResult
 
@@ -406,6 +417,54 @@ def _items_table(title: str, items: Sequence[ComparedItem], audits: bool) -> Tab
     return Table(title, heads, cells, note=note)
 
 
+def watch_page(record: RunRecord) -> Page:
+    """Lay out a sequence of runs: the trend, and whether it left the baseline."""
+    statistics: WatchStatistics = record.statistics
+    rows: list[WatchedRun] = list(record.results)
+    base, change = statistics.baseline, statistics.change
+    measure = statistics.measure
+    if statistics.alarm is None or change is None:
+        headline = f"No drift in {len(rows):,} runs: {measure}"
+    else:
+        way = "rose" if change.value > base.value else "fell"
+        headline = (
+            f"Drift found at {statistics.alarm}: the {measure} {way} from {base.value:.1%} to "
+            f"{change.value:.1%}, most likely since {statistics.since}"
+        )
+    span = f"{base.low:.1%} to {base.high:.1%}"
+    summary = [f"{headline}.", f"The first run is the baseline: {base.value:.1%} ({span})."]
+    points = [(float(at), 100 * row.share.value) for at, row in enumerate(rows)]
+    hover = [f"{row.name}\n{row.share.value:.1%} of {row.share.n:,}" for row in rows]
+    ends = [(100 * row.share.value, 100 * row.share.low, 100 * row.share.high) for row in rows]
+    last = float(len(rows) - 1)
+    traces = [
+        line_marks("runs", points, "good", hovertext=hover, error_y=error_bars(ends, "good")),
+        *(
+            {
+                **line_marks("baseline", [(0.0, 100 * end), (last, 100 * end)], "muted"),
+                "mode": "lines",
+            }
+            for end in (base.low, base.high)
+        ),
+    ]
+    layout = {"xaxis": {"title": "run"}, "yaxis": {"title": f"{measure} (%)"}}
+    about = f"{measure} in {len(rows)} runs; the grey lines are the baseline's interval."
+    prose = [
+        f"An e-value is the capital of a bet on a drift. It reaches {statistics.limit:,.0f} by "
+        "chance in at most 1 % of sequences (all four bets together), however often one looks."
+    ]
+    heads = head(
+        "run: wide 30 | time: wide 20 | items: whole | share: share interval 1",
+        "e (rise): number 1 | e (fall): number 1",
+    )
+    cells = [[r.name, r.created[:16], r.share.n, r.share, r.rise, r.fall] for r in rows]
+    sections = [
+        Section("Trend", prose, [Chart("Trend", about, traces, layout)]),
+        Section("Runs", [], [Table("Runs", heads, cells, ends=_SHOWN)], shown="all"),
+    ]
+    return Page(f"Drift: {len(rows):,} runs", summary, [], sections, headline=headline)
+
+
 PRESENTATIONS = {
     "compare": Presentation(compare_page, (ComparedAction, CompareStatistics), axis_limits),
     "compare languages": Presentation(
@@ -416,4 +475,5 @@ PRESENTATIONS = {
         (ComparedItem, RunChanges),
         lambda config: AUDIT_LIMITS if config.get("job") == "audit" else axis_limits(config),
     ),
+    "compare watch": Presentation(watch_page, (WatchedRun, WatchStatistics), AUDIT_LIMITS),
 }

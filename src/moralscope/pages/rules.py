@@ -1,4 +1,4 @@
-"""The pages of `rules`: retrieve, generate, attributes, lint, check, show and stats."""
+"""The pages of `rules`: what is found, written, estimated, linted, warranted, learnt, counted."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +13,14 @@ from moralscope.pages.words import cut, more_note, plural
 if TYPE_CHECKING:  # a listing of rules needs no audit and no generator
     from moralscope.rules.annotations import AnnotationStatistics, Bar, Reliability
     from moralscope.rules.check import CheckFinding, CheckStatistics
+    from moralscope.rules.learn import LearnStatistics
+    from moralscope.rules.learnt import LearntRule
     from moralscope.rules.records import EstimatedRule, HasScales, ListedRule
     from moralscope.rules.retrieval import FoundRules
     from moralscope.rules.rule_writer import GeneratedRules
     from moralscope.rules.show import LintFinding, LintStatistics, ShowStatistics
+    from moralscope.rules.warrant import WarrantStatistics
+    from moralscope.rules.warrant_file import RuleWarrant
 
 LIMITS = (
     "It is not moral advice, and no authority. Rules of thumb are opinions that many hold; "
@@ -147,6 +151,90 @@ def check_page(record: RunRecord) -> Page:
     )
 
 
+def warrant_page(record: RunRecord) -> Page:
+    """Lay out whether rules can be enforced, the pairs that failed, and better wordings."""
+    statistics: WarrantStatistics = record.statistics
+    results: Sequence[RuleWarrant] = record.results
+    words = ", ".join(f"{count:,} {word}" for word, count in statistics.words.items())
+    headline = f"{record.config.get('rulebook')}: {plural(statistics.rules, 'rule')}; {words}"
+    share = Column("", "share interval", 0)
+    rows, failed, better = [], [], []
+    for row in results:
+        labelled = row.labelled if row.labelled.n else None
+        rows.append([row.rule, row.word, row.pairs, labelled, row.limit, row.alarms])
+        for pair in row.failed:
+            there, elsewhere = (
+                _exchange(pair.prompt, pair.breaks),
+                _exchange(pair.other_prompt, pair.other),
+            )
+            chances = (pair.p_breaks, pair.p_other)
+            failed.append([row.rule, pair.source, there, chances[0], elsewhere, chances[1]])
+        if row.rewording is not None:
+            worded = share.write(row.rewording.pairs)
+            better.append([row.rule, share.write(row.pairs), row.rewording.text, worded])
+    heads = head(
+        "rule: wide 44 | word | pairs right: share interval 0 | of your labels: share interval 0",
+        "limit: number 2 | fine replies flagged: share interval 0",
+    )
+    pairs = head(
+        "rule: wide 40 | made of | breaks it: wide 40 | P: number 2 | does not: wide 40",
+        "P : number 2",
+    )
+    wordings = head("rule: wide 50 | pairs right | in other words: wide 50 | pairs right ")
+    prose = [
+        "A pair is right where the breach is found and the exchange beside it is not taken for "
+        f"one. The limit keeps {statistics.budget:.1%} of {statistics.fine:,} fine replies at most."
+    ]
+    sections = [Section("Rules", prose, [Table("Rules", heads, rows)], shown="all")]
+    for table in (
+        Table("Wordings that do better", wordings, better, titled=True),
+        Table("Pairs that failed", pairs, failed, titled=True),
+    ):
+        if table.rows:
+            shown = "all" if table.title.startswith("Wordings") else "report"
+            sections.append(Section(table.title, [], [table], shown=shown))
+    return Page("Warrant", [f"{headline}."], sections=sections, headline=headline)
+
+
+_KEPT = {
+    "head": "a head on the experts' vectors is kept",
+    "calibration": "a calibration is kept, no head",
+    "nothing": "nothing is kept",
+}
+
+
+def learn_page(record: RunRecord) -> Page:
+    """Lay out what labels gave: F1 before and after, what is kept, and the rules."""
+    statistics: LearnStatistics = record.statistics
+    results: Sequence[LearntRule] = record.results
+    rows = [
+        [name, value, p, "kept" if name == statistics.kept else None]
+        for name, value, p in (
+            ("the experts alone", statistics.before, None),
+            ("calibration", statistics.calibration, statistics.p_calibration),
+            ("head", statistics.head, statistics.p_head),
+        )
+    ]
+    labels = f"{plural(statistics.labels, 'label')}, {statistics.broken:,} of breaches"
+    headline = f"{record.config.get('rulebook')}: {labels}; {_KEPT[statistics.kept]}"
+    prose = [
+        "F1 on labels that were not learnt from, weighted as if one reply in ten broke its rule. p "
+        "says how likely a gain as large would be if there were none (paired bootstrap)."
+    ]
+    table = Table("What labels gain", head("with | F1: interval 2 | p: p | kept"), rows)
+    rules = [[rule.text, rule.labels, rule.broken, rule.bias] for rule in results]
+    heads = head("rule: wide 70 | labels: whole | broken: whole | bias: signed 2")
+    return Page(
+        "Rules learnt from labels",
+        [f"{headline}."],
+        sections=[
+            Section(table.title, prose, [table], shown="all"),
+            Section("Rules", [], [Table("Rules", heads, rules)], shown="all"),
+        ],
+        headline=headline,
+    )
+
+
 def show_page(record: RunRecord) -> Page:
     """List rules by theme."""
     statistics: ShowStatistics = record.statistics
@@ -252,6 +340,8 @@ PRESENTATIONS = {
         ("attributes", attributes_page, _types("records", "EstimatedRule")),
         ("lint", lint_page, _types("show", "LintFinding", "LintStatistics")),
         ("check", check_page, _types("check", "CheckFinding", "CheckStatistics")),
+        ("warrant", warrant_page, _types("warrant", "RuleWarrant", "WarrantStatistics")),
+        ("learn", learn_page, _types("learn", "LearntRule", "LearnStatistics")),
         ("show", show_page, _types("show", "ListedRule", "ShowStatistics")),
         ("stats", stats_page, _types("annotations", "Bar", "AnnotationStatistics")),
     )

@@ -11,7 +11,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.models.store import Progress
-from moralscope.rules.audit_options import AuditOptions, parse_share
+from moralscope.rules.audit_options import AuditInput, AuditOptions, parse_share
 from moralscope.rules.audit_statistics import (
     FIGURES,
     PAIRED_FIGURES,
@@ -21,14 +21,14 @@ from moralscope.rules.audit_statistics import (
 )
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.exchanges import ExchangeFile, blocks, read_exchanges
-from moralscope.rules.false_alarms import set_by, set_limit
+from moralscope.rules.false_alarms import least_replies, set_by, set_limit, set_rule_limits
 from moralscope.rules.load_auditor import (
     AuditModels,
     alignment_expert,
     given_limits,
+    limits_beside,
     load_auditor,
 )
-from moralscope.rules.options import ExchangeInput
 from moralscope.rules.records import AuditedReply, Exchange, first_notes
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.thresholds import GivenLimits, write_limits
@@ -48,20 +48,31 @@ _BLOCK = 64  # replies that are audited at once
 def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> AuditModels:
     """Load rules and models and put an auditor together; bad options are refused first."""
     check_options(options)
-    limits = given_limits(options)
+    limits = limits_beside(options)
     return load_auditor(options, load_layers(options.rulebooks), limits, progress)
 
 
 def set_budget(
     models: AuditModels, benign: Exchanges, share: str, report: Report | None = None
 ) -> AuditModels:
-    """Return the auditor with the limit at which at most a share of fine replies is flagged."""
+    """Return the auditor with the limit at which at most a share of fine replies is flagged.
+
+    With rules of a house and replies enough, each of these rules keeps the share, too: every second
+    reply sets the limits of rules.
+    """
     auditor = replace(models.auditor, reviser=None, writer=None)
     share_of_fine = parse_share(share)
-    audits, _ = _examined(auditor, benign, report=report)
-    budget = set_limit(audits, share_of_fine, auditor.thresholds)
+    rows, usual, raised = list(benign), list[AuditedReply](), dict[str, float]()
+    if auditor.house is not None and len(rows) >= 2 * least_replies(share_of_fine):
+        usual, _ = _examined(auditor, rows[::2], report=report)
+        raised = set_rule_limits(usual, share_of_fine, auditor.thresholds)
+        auditor = replace(auditor, rule_limits={**auditor.rule_limits, **raised})
+        rows = rows[1::2]
+    audits, _ = _examined(auditor, rows, report=report)
+    budget = set_limit(audits, share_of_fine, auditor.thresholds, usual, raised)
     limits = replace(auditor.thresholds, flag=budget.limit)
-    return replace(models, auditor=replace(models.auditor, thresholds=limits), budget=budget)
+    chosen = replace(models.auditor, thresholds=limits, rule_limits=auditor.rule_limits)
+    return replace(models, auditor=chosen, budget=budget)
 
 
 def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None:
@@ -87,7 +98,8 @@ def audit(
     ----------
     exchanges
         Exchanges, or a file of them (`rules.exchanges.open_exchanges`), read in blocks. Without
-        them `prompt` and `reply`, or `file` (and `columns`), say as keywords what is audited.
+        them `prompt` and `reply`, `text` (which is no reply), or `file` (and `columns`), say as
+        keywords what is audited.
     options
         `AuditOptions`, or its fields as keywords.
     models
@@ -104,17 +116,23 @@ def audit(
     >>> record = audit(prompt="Hi!", reply="Hello you.", experts="scripted")
     >>> [(row.reply, row.revised_reply) for row in record.results]
     [('Hello you.', None)]
+    >>> audit(text="I like Mondays.", experts="scripted").config["frame"]
+    'What do you think about it?'
     """
-    if exchanges is None:
-        names = ("file", "prompt", "reply", "columns")
-        source = {name: keywords.pop(name) for name in names if name in keywords}
-        if "file" in source:
-            source["file"] = Path(source["file"])
-        exchanges = read_exchanges(ExchangeInput(**source))
+    names = ("file", "prompt", "reply", "text", "columns") if exchanges is None else ()
+    source = {name: keywords.pop(name) for name in names if name in keywords}
     chosen = chosen_options(AuditOptions, options, keywords)
+    if exchanges is None:
+        if "file" in source:
+            source["file"] = (str(source["file"]),)
+        given = AuditInput(**source)
+        chosen = replace(chosen, texts=chosen.texts or given.text is not None)
+        exchanges = read_exchanges(given.one(), texts=chosen.texts)
     gate = check_options(chosen, paired=against is not None)
     if not len(exchanges):
         raise InputError("there are no replies to audit", "give at least one")
+    if against is not None and chosen.texts:
+        raise InputError("--against compares replies to the same prompts", "leave it out for texts")
     if against is not None:
         check_pairs((row.prompt for row in exchanges), (row.prompt for row in against))
     ready = models or prepare_auditor(chosen)
@@ -150,6 +168,7 @@ def audit(
         config={
             **(ready.config or {}),
             "thresholds": asdict(auditor.thresholds),
+            **({"rule_limits": dict(auditor.rule_limits)} if auditor.rule_limits else {}),
             "source": _source(exchanges),
             "against": None if against is None else _source(against),
             "options": plain_options(chosen),
@@ -172,20 +191,21 @@ def _examined(
     results: list[AuditedReply] = []
     notes: list[str] = []
     refusals: Counter[str] = Counter()
+    noun, nouns = ("text", "texts") if auditor.policy.frame else ("reply", "replies")
     for block in blocks(exchanges, _BLOCK):
         for examination in auditor.examine(block):
             row = replace(examination.audit, id=examination.audit.id or str(len(results) + 1))
             results.append(row)
             if tell:
                 tell(row)
-            notes += [f"reply {row.id[:60]}: {note}" for note in examination.notes]
+            notes += [f"{noun} {row.id[:60]}: {note}" for note in examination.notes]
             refusals.update([examination.refusal] if examination.refusal else [])
         if report:
             report(len(results), len(exchanges))
     lines = first_notes(notes)
     if refusals:
         parts = ", ".join(f"{count:,} because {why}" for why, count in refusals.most_common())
-        lines.append(f"{refusals.total():,} of {len(results):,} replies were not judged: {parts}")
+        lines.append(f"{refusals.total():,} of {len(results):,} {nouns} were not judged: {parts}")
     return results, lines
 
 
@@ -194,7 +214,8 @@ def _source(exchanges: Exchanges) -> str:
 
 
 def store_limit(record: RunRecord, options: AuditOptions, path: Path) -> None:
-    """Write the limit of a run with a false-alarm budget, over what the file says already."""
-    budget = record.statistics["false_alarms"]
-    limits = {**given_limits(options).limits, "flag": budget.limit}
-    write_limits(path, GivenLimits(limits, set_by(budget, record.config)))
+    """Write the limits of a run with a false-alarm budget, over what the file says already."""
+    budget, known = record.statistics["false_alarms"], given_limits(options)
+    rules = {**known.rules, **budget.rule_limits}
+    limits = {**known.limits, "flag": budget.limit}
+    write_limits(path, GivenLimits(limits, set_by(budget, record.config), rules))

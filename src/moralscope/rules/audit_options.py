@@ -47,6 +47,9 @@ class AuditInput(Options):
     ] = ()
     prompt: Prompt = None
     reply: Reply = None
+    text: Annotated[
+        str | None, Option("A text that is no reply: a post, a user's message.", group="Input")
+    ] = None
     against: Annotated[
         Path | None, Option("Another bot's replies to the prompts.", metavar="FILE", group="Input")
     ] = None
@@ -61,19 +64,24 @@ class AuditInput(Options):
         if self.file and self.named_files:
             raise InputError("FILE and --file were given", "give FILE or --file, not both")
         object.__setattr__(self, "file", self.file or self.named_files)
+        if self.text is not None and (self.prompt is not None or self.reply is not None):
+            raise InputError(
+                "--text was given beside --prompt or --reply", "give --text alone: it is no reply"
+            )
 
     def one(self) -> ExchangeInput:
         """Return the one file, or the one exchange; wrong ones are refused."""
         path = Path(self.file[0]) if self.file else None
-        if self.benign is not None and path is None and self.reply is None:
+        reply = self.text if self.reply is None else self.reply
+        if self.benign is not None and path is None and reply is None:
             path = self.benign  # nothing else is asked about: they are audited themselves
-        return ExchangeInput(file=path, prompt=self.prompt, reply=self.reply, columns=self.columns)
+        return ExchangeInput(file=path, prompt=self.prompt, reply=reply, columns=self.columns)
 
     def check_corpus(self) -> None:
         """Refuse what a corpus run cannot use."""
-        if self.against is not None or self.prompt is not None or self.reply is not None:
+        if any(one is not None for one in (self.against, self.prompt, self.reply, self.text)):
             raise InputError(
-                "--against, --prompt and --reply go with one run record", "leave them out"
+                "--against, --prompt, --reply and --text go with one run record", "leave them out"
             )
         if self.benign is not None:
             raise InputError(
@@ -86,6 +94,14 @@ class AuditInput(Options):
 class AuditOptions(Options):
     """What an audit uses and asks for."""
 
+    texts: Annotated[
+        bool,
+        Option(
+            "The file holds texts that are no replies (posts, messages), in the column text.",
+            group="Input",
+            http=False,
+        ),
+    ] = False
     rulebooks: Rulebooks = ()
     experts: ExpertsName = DEFAULT_EXPERTS
     encoder: Annotated[
@@ -128,6 +144,14 @@ class AuditOptions(Options):
             group="Rules",
         ),
     ] = None
+    require_warrant: Annotated[
+        bool,
+        Option(
+            "Refuse rules of yours without a warrant ('rules warrant'), and use its limits.",
+            group="Rules",
+            http=False,
+        ),
+    ] = False
     revise: Annotated[
         bool, Option("Also write a better reply for each flagged one.", group="More")
     ] = False
@@ -172,6 +196,8 @@ class AuditOptions(Options):
         Options.__post_init__(self)
         if self.steer is not None and not self.revise:
             raise InputError("--steer pushes what revises replies", "add --revise")
+        if self.texts and self.revise:
+            raise InputError("--revise writes better replies, not texts", "leave it out")
         if self.false_alarms is not None:
             parse_share(self.false_alarms)
 

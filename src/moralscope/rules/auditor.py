@@ -8,13 +8,15 @@ does not depend on its neighbours. It knows no files and no model names.
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from moralscope.rules.attributes import Attributes
+from moralscope.rules.evidence import Evidence, by_sentence, find_evidence, search
 from moralscope.rules.records import (
+    CONCERN_WORDS,
     Alignment,
     AuditedReply,
     Exchange,
@@ -23,15 +25,19 @@ from moralscope.rules.records import (
     Verdict,
 )
 from moralscope.rules.reply_reader import EXPERTISE, ReplyReader, ReplyReading
-from moralscope.rules.retrieval import Finds, TrainedRetriever
+from moralscope.rules.retrieval import Finds, Found, TrainedRetriever
 from moralscope.rules.revision import ExchangeJudgment, RevisedReply, Reviser
 from moralscope.rules.sanitize import read_exchange
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import (
+    RULE,
     Aligner,
     ReplyJudgment,
     abstain,
+    before_rules,
+    beside_rules,
     decide,
+    explained,
     flag_unread,
     is_broken,
     is_kept,
@@ -41,6 +47,8 @@ from moralscope.rules.verdict import (
 TOP = 5
 _MOST_PAIRS = 8  # times `top`: of a long reply the rules that are nearest to any part of it
 _MOST_WINDOWS = 4  # of a long reply, beside each rule of a house that is read whole
+_MOST_SPANS = 3  # of the evidence, by which the rule that leads is looked for
+_NEAREST = 4  # rules that are asked about each of them
 _LIKELY = 0.5  # from which a concern is told that has no operating point
 
 
@@ -70,6 +78,8 @@ class Policy:
     """The probability from which each concern is told."""
     on_unread: str = "pass"
     """What becomes of a reply of which a part was not read: pass, flag or block."""
+    frame: str = ""
+    """Of texts that are no replies: what they are read as answers to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +108,8 @@ class Auditor:
     """Writes rules for an exchange, beside those that are found; None writes none."""
     top: int = TOP
     """How many rules are asked about for each reply."""
+    evidence: bool = True
+    """Whether the words that a flag rests on are looked for."""
 
     def audit(self, exchanges: Sequence[Exchange]) -> list[AuditedReply]:
         """Return one audit a reply, in order."""
@@ -105,7 +117,9 @@ class Auditor:
 
     def examine(self, exchanges: Sequence[Exchange]) -> list[ReplyExamination]:
         """Return one audit a reply, in order, with notes on what was not read and why."""
-        texts = [read_exchange(exchange) for exchange in exchanges]
+        frame = self.policy.frame
+        framed = [replace(one, prompt=frame) for one in exchanges] if frame else exchanges
+        texts = [read_exchange(one, "text" if frame else "reply") for one in framed]
         fit = [index for index, text in enumerate(texts) if not text.refusal]
         answers = self.judge([texts[index].exchange for index in fit], [()] * len(fit), write=True)
         judgments = dict(zip(fit, answers, strict=True))
@@ -115,6 +129,15 @@ class Auditor:
             bad = [texts[index].exchange for index in flagged]
             better = self.reviser.revise(bad, [judgments[index] for index in flagged], self.judge)
             revisions = dict(zip(flagged, better, strict=True))
+        evidence: dict[int, Evidence] = {}
+        if self.evidence and flagged:
+            asked = [
+                Exchange(texts[index].exchange.prompt, exchanges[index].reply) for index in flagged
+            ]
+            some = self._evidence(asked, [judgments[index] for index in flagged])
+            evidence = dict(zip(flagged, some, strict=True))
+            better_told = self._explained(asked, [judgments[index] for index in flagged], some)
+            judgments |= dict(zip(flagged, better_told, strict=True))
         examinations = []
         for index, (exchange, text) in enumerate(zip(exchanges, texts, strict=True)):
             judgment, revision, notes = judgments.get(index), revisions.get(index), [*text.notes]
@@ -132,9 +155,122 @@ class Auditor:
                 revised_reply=revision.text if revision else None,
                 revised_by=revision.by if revision else None,
                 unread=judgment.unread if judgment else 0,
+                evidence=(why := evidence.get(index, Evidence())).spans,
+                evidence_note=why.note,
+                change=why.change,
             )
             examinations.append(ReplyExamination(audit, tuple(notes), text.refusal))
         return examinations
+
+    def _evidence(
+        self, exchanges: Sequence[Exchange], judgments: Sequence[ExchangeJudgment]
+    ) -> list[Evidence]:
+        """Return the words that each flag rests on, proved by audits without them."""
+        again = replace(self, reviser=None, evidence=False)
+
+        def level(asked: Sequence[tuple[int, str]]) -> list[float]:
+            texts = [read_exchange(Exchange(exchanges[i].prompt, text)) for i, text in asked]
+            levels = [0.0] * len(asked)
+            by_rule: list[tuple[int, str, Exchange]] = []
+            by_reply: list[int] = []
+            for number, ((i, _), text) in enumerate(zip(asked, texts, strict=True)):
+                gauge = judgments[i].verdict.gauge
+                if not text.refusal and gauge is not None and gauge.rule is not None:
+                    (windows,) = self.reader.cut([text.exchange])
+                    for rule in judgments[i].verdict.broken:
+                        by_rule += [(number, rule, window) for window in windows]
+                elif not text.refusal:
+                    by_reply.append(number)
+            rows = self.aligner.align([(rule, window) for _, rule, window in by_rule])
+            for (number, rule, _), row in zip(by_rule, rows, strict=True):
+                # Every broken rule counts, as far as it is over its own limit.
+                gauge = judgments[asked[number][0]].verdict.gauge
+                limit = self.rule_limits.get(rule, self.thresholds.disagree)
+                chance = moved(
+                    row.probabilities["disagree"], limit, gauge.limit if gauge else limit
+                )
+                levels[number] = max(levels[number], chance)
+            readings = self.reader.read([texts[number].exchange for number in by_reply])
+            for number, reading in zip(by_reply, readings, strict=True):
+                judgment = judgments[asked[number][0]]
+                bad = reading.bad or 0.0
+                if judgment.verdict.basis == RULE:
+                    bad = beside_rules(bad, judgment.findings, self.thresholds)
+                levels[number] = bad
+            return levels
+
+        def prove(texts: Sequence[Exchange]) -> list[Verdict]:
+            return [row.verdict for row in again.audit(texts)]
+
+        searches = []
+        for exchange, judgment in zip(exchanges, judgments, strict=True):
+            gauge, safe = judgment.verdict.gauge, 0.0
+            if gauge is not None:
+                by_reply = gauge.rule is None and judgment.verdict.basis != RULE
+                rules = judgment.findings if by_reply else ()
+                safe = before_rules(gauge.limit, rules, self.thresholds)
+            searches.append(search(exchange.reply, judgment.verdict, safe))
+        return find_evidence(exchanges, searches, level, prove)
+
+    def _explained(
+        self,
+        exchanges: Sequence[Exchange],
+        judgments: Sequence[ExchangeJudgment],
+        evidence: Sequence[Evidence],
+    ) -> list[ExchangeJudgment]:
+        """Let the general rule lead that concerns what the evidence says, where there is one.
+
+        The rules nearest to the evidence are asked about it, as about one more window of the reply.
+        A rule of a house that flags by itself leads in any case.
+        """
+        texts: list[tuple[int, Exchange]] = []
+        for index, (exchange, judgment) in enumerate(zip(exchanges, judgments, strict=True)):
+            gauge = judgment.verdict.gauge
+            if self.retriever is not None and gauge is not None and gauge.rule is None:
+                at = [span.start for span in evidence[index].spans if span.turns]
+                spans = [
+                    (start, end)
+                    for start, end in by_sentence(exchange.reply)
+                    if any(start <= one < end for one in at)
+                ]
+                for start, end in spans[:_MOST_SPANS] or [(0, len(exchange.reply))]:
+                    read = read_exchange(Exchange(exchange.prompt, exchange.reply[start:end]))
+                    texts += [] if read.refusal else [(index, read.exchange)]
+        if self.retriever is None or not texts:
+            return list(judgments)
+        readings = self.reader.read([text for _, text in texts])
+        worst = [[int(np.argmax(text.window_bad)) if text.window_bad else 0] for text in readings]
+        near = list(self._scored(self.retriever, readings, worst, _NEAREST))
+        asked: list[list[Question]] = []
+        for reading, (window,), scored in zip(readings, worst, near, strict=True):
+            close = [rule for rule, score in scored if score >= self.thresholds.applies]
+            asked.append([(rule, reading.windows[window]) for rule in close])
+        best: dict[int, tuple[float, RuleOfThumb, RuleFinding]] = {}
+        for (index, _), scored, findings in zip(texts, near, self._findings(asked), strict=True):
+            scores = {rule.text: score for rule, score in scored}
+            for rule, finding in findings:
+                if is_broken(finding, self.thresholds):
+                    sure = scores[rule.text] * finding.alignment.probabilities["disagree"]
+                    if index not in best or sure > best[index][0]:
+                        best[index] = (sure, rule, finding)
+        explained_judgments = list(judgments)
+        for index in {index for index, _ in texts}:
+            old = judgments[index]
+            lead, rules, rows = None, old.rules, {row.text: row for row in old.findings}
+            if index in best:
+                _, rule, finding = best[index]
+                lead = rule.text
+                rules = rules if lead in rows else (*rules, rule)
+                chance = finding.alignment.probabilities["disagree"]
+                if lead not in rows or chance > rows[lead].alignment.probabilities["disagree"]:
+                    rows[lead] = finding
+            elif old.verdict.basis == RULE:
+                continue
+            verdict = explained(old.verdict, tuple(rows.values()), self.thresholds, lead)
+            explained_judgments[index] = replace(
+                old, rules=rules, findings=tuple(rows.values()), verdict=verdict
+            )
+        return explained_judgments
 
     def judge(
         self,
@@ -186,6 +322,23 @@ class Auditor:
             )
         return judgments
 
+    @staticmethod
+    def _scored(
+        finder: Finds,
+        readings: Sequence[ReplyReading],
+        windows: Sequence[Sequence[int]],
+        top: int,
+    ) -> Iterator[Found]:
+        """Return the rules nearest to some windows of each reply, one list a window."""
+        chosen = list(zip(readings, windows, strict=True))
+        rows = [
+            text.vectors[list(some)] for text, some in chosen if some and text.vectors is not None
+        ]
+        texts = [reading.windows[index] for reading, some in chosen for index in some]
+        if isinstance(finder, TrainedRetriever) and rows:
+            return iter(finder.nearest(np.concatenate(rows), top))
+        return iter(finder.find(texts, top) if texts else [])
+
     def _find(
         self,
         finder: Finds,
@@ -199,16 +352,7 @@ class Auditor:
         """
         top, most = whole or self.top, max(_MOST_PAIRS * self.top, _MOST_WINDOWS * whole)
         chosen = list(zip(readings, windows, strict=True))
-        rows = [
-            text.vectors[list(some)] for text, some in chosen if some and text.vectors is not None
-        ]
-        texts = [reading.windows[index] for reading, some in chosen for index in some]
-        if not texts:
-            return [[] for _ in readings]
-        if isinstance(finder, TrainedRetriever) and rows:
-            scored = iter(finder.nearest(np.concatenate(rows), top))
-        else:
-            scored = iter(finder.find(texts, top))
+        scored = self._scored(finder, readings, windows, top)
         questions = []
         for reading, some in chosen:
             pairs = []
@@ -268,7 +412,7 @@ class Auditor:
                 alignment,
                 **known.scales,
                 foundations=known.foundations,
-                evidence=known.evidence,
+                scales_from=known.evidence,
                 limit=self.rule_limits.get(rule.text),
             )
 
@@ -292,7 +436,8 @@ class Auditor:
         concern = max(likely or concerns, key=lambda name: concerns[name], default=None)
         if bad < limits.bad and (concern != EXPERTISE or not likely):
             concern = None  # what reads as fine is no cause to fear, but for advice
-        return decide(findings, limits, ReplyJudgment(bad, concern), house=house)
+        words = CONCERN_WORDS.get(concern, f"may be a case of {concern}") if concern else None
+        return decide(findings, limits, ReplyJudgment(bad, words), house=house)
 
 
 def _questions(rules: Sequence[RuleOfThumb], reading: ReplyReading) -> list[Question]:

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Generator
 from moralscope.core.records import ModelRef
 from moralscope.models.encoders import load_encoder
@@ -17,6 +18,13 @@ from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
 from moralscope.rules.auditor import Auditor, Policy
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.false_alarms import FalseAlarms
+from moralscope.rules.learnt import (
+    LearntAlignment,
+    config_entry,
+    learnt_for,
+    learnt_path,
+    read_learnt,
+)
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import RuleOfThumb, first_notes
 from moralscope.rules.reply_reader import CLEARLY_FINE, CONCERN, VERDICT, ReplyReader
@@ -26,9 +34,14 @@ from moralscope.rules.rule_writer import RuleWriter
 from moralscope.rules.rulebook import Rulebook, shipped_rulebook
 from moralscope.rules.thresholds import GivenLimits, operating_points, read_limits
 from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
+from moralscope.rules.warrant_file import check_warrants, read_warrant, warrant_path
 from moralscope.rules.written_rules import WrittenRuleJudge
 
 READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: bench/own_rules.py
+# Texts that are no replies are read as answers to this. Of the frames and limits that
+# bench/audit_texts.py tries, these tell people's good from their bad texts best.
+TEXT_FRAME = "What do you think about it?"
+TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.7}}
 _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
     "where a verdict matters"
@@ -59,6 +72,22 @@ def given_limits(options: AuditOptions) -> GivenLimits:
     if path is not None and options.false_alarms is not None and not path.exists():
         return GivenLimits()
     return read_limits(path)
+
+
+def limits_beside(options: AuditOptions) -> GivenLimits:
+    """Return the limits in the config, and what lies beside the rulebooks: learnt, warranted."""
+    limits = given_limits(options)
+    books = [name for name in options.rulebooks if name != SHIPPED]
+    if options.require_warrant:
+        paths = [path for path in map(warrant_path, books) if path.is_file()]
+        limits = replace(limits, warrants=tuple(map(read_warrant, paths)))
+    stored = [read_learnt(path) for path in map(learnt_path, books) if path.is_file()]
+    if len(stored) > 1:
+        raise InputError(
+            f"{len(stored)} of the rulebooks have learnt from labels",
+            "join the rulebooks and their labels, and run 'moralscope rules learn' on one",
+        )
+    return replace(limits, learnt=stored[0]) if stored else limits
 
 
 def load_auditor(
@@ -172,10 +201,21 @@ def join_auditor(
     if options.experts == WEAK_AUDITOR:
         warnings = [*warnings, _WEAK]
     points = operating_points(experts)
+    if options.texts:
+        points |= TEXT_POINTS.get(options.experts, {})
     if experts.retrieval and not options.encoder:
         points = {**TRAINED_SEARCH, **points}
     named = {} if options.severity is None else {"least_severity": options.severity}
     limits = GivenLimits({**limits_given.limits, **named}).over(points)
+    learnt, said = learnt_for(limits_given.learnt, experts)
+    warnings = [*warnings, said] if said else warnings
+    rule_limits = dict(learnt.limits) if learnt else {}
+    if options.require_warrant:
+        known = set(shipped_rulebook().rules) if ours else set()
+        house = [rule.text for rule in book.rules if rule not in known]
+        judges = experts.ref.sha256, learnt.checksum if learnt else ""
+        warranted, notes = check_warrants(limits_given.warrants, house, *judges)
+        rule_limits, warnings = {**rule_limits, **warranted}, [*warnings, *notes]
     revises, writes = generators
     reviser = writer = None
     if encoder is not None and revises:
@@ -193,6 +233,7 @@ def join_auditor(
         expertise=options.expertise,
         fears=fears,
         on_unread=options.on_unread,
+        frame=TEXT_FRAME if options.texts else "",
     )
     auditor = Auditor(
         # Rules of a house are asked about every part of a long reply, however fine it reads.
@@ -200,8 +241,8 @@ def join_auditor(
         retriever=index.retriever,
         house=index.house,
         whole=index.whole,
-        rule_limits=limits_given.rules,
-        aligner=Aligner(classifier),
+        rule_limits={**rule_limits, **limits_given.rules},
+        aligner=Aligner(LearntAlignment(experts, learnt) if learnt else classifier),
         attributes=index.attributes,
         thresholds=limits,
         policy=policy,
@@ -220,9 +261,11 @@ def join_auditor(
         "top": options.top,
         "general": policy.general,
         "explain": options.explain,
+        **({"frame": policy.frame} if policy.frame else {}),
         "revise": options.generator if revises else None,
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),
+        **config_entry(learnt),
     }
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []
     refs += [experts.ref, *(ref for model in generators if model for ref in generator_refs(model))]

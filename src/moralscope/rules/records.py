@@ -17,6 +17,16 @@ from moralscope.core.records import to_plain, values_of
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 ALIGNMENTS = ("disagree", "agree", "neither")
 JUDGED, ABSTAINED, UNREAD = STATUSES = ("judged", "abstained", "unread")  # of a verdict
+CUT = "cut"  # an edit that leaves words out
+# What the verdict expert fears, by its label (DiaSafety's, Sun et al. 2022), in the words that a
+# verdict has: everybody who shows one shows these.
+CONCERN_WORDS = {
+    "offending user": "insults or hurts the person addressed",
+    "risk ignorance": "plays down a danger to somebody",
+    "unauthorized expertise": "gives advice that only an expert should give",
+    "toxicity agreement": "encourages hate or violence",
+    "biased opinion": "is prejudiced against people",
+}
 SCALE = (1.0, 5.0)  # of every attribute in SCALES, as people gave them
 _NAMED = 5  # notes that a record repeats in full
 
@@ -154,8 +164,8 @@ class Alignment:
 class RuleFinding(HasScales):
     """A rule found for an exchange, with its attributes.
 
-    `evidence` says where these come from: the rulebook, a model that read the rule, or neighbours
-    (the rules nearest to it).
+    `scales_from` says where these come from: the rulebook, a model that read the rule, or
+    neighbours (the rules nearest to it).
     """
 
     text: str
@@ -164,9 +174,17 @@ class RuleFinding(HasScales):
     severity: float | None = None
     consensus: float | None = None
     foundations: FoundationShares = field(default_factory=dict)
-    evidence: str = "rulebook"
+    scales_from: str = "rulebook"
     limit: float | None = None
     """The probability from which this rule is broken, where it has a limit of its own."""
+
+    @staticmethod
+    def upgraded(plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a saved finding as this version has it: 0.9 said `evidence` for `scales_from`."""
+        if "evidence" not in plain:
+            return plain
+        rest = {name: value for name, value in plain.items() if name != "evidence"}
+        return {"scales_from": plain["evidence"], **rest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +242,45 @@ class GeneratedRule(HasScales):
 
 
 @dataclass(frozen=True, slots=True)
+class Gauge:
+    """The probability that decides a verdict, beside the limit from which it flags."""
+
+    value: float
+    limit: float
+    rule: str | None = None
+    """The rule that is broken with this probability; None: that the reply is bad."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSpan:
+    """Words of a reply, and what they add to its flag: it was audited again without them.
+
+    `start` and `end` are offsets into the reply as it was given: `reply[start:end] == text`.
+    """
+
+    start: int
+    end: int
+    text: str
+    bad: float
+    """The probability that decides the verdict (`Verdict.gauge`), with these words."""
+    without: float
+    """The same without them; without all spans that turn the verdict, where this is one."""
+    turns: bool = False
+    """Whether the reply, audited again without the spans so marked, is no longer flagged."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedEdit:
+    """The smallest edit that turns a flag: the edited reply was audited and is not flagged."""
+
+    by: str
+    """cut: words are left out; generator, edit or template: they were revised by it."""
+    reply: str
+    bad: float
+    """The probability that decided, after the edit."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether to look at a reply again, how far from zero it stands (bad is negative), and why."""
 
@@ -236,11 +293,15 @@ class Verdict:
     basis: str | None = None
     """What flags it: the reply itself, a broken rule, both, or text that was not read."""
     concern: str | None = None
-    """What the verdict expert fears."""
+    """What the verdict expert fears, in words (`CONCERN_WORDS`)."""
     probability: float | None = None
     """How likely the verdict expert calls the reply bad; None where it was not asked."""
     broken: tuple[str, ...] = ()
     """The rules that it breaks, the one with the largest margin to its own limit first."""
+    lead: str | None = None
+    """The rule that explains the flag: the one that is named everywhere; None where none does."""
+    gauge: Gauge | None = None
+    """The probability that decided, beside its limit; None where nothing was judged."""
 
     @property
     def is_judged(self) -> bool:
@@ -249,7 +310,12 @@ class Verdict:
 
     @staticmethod
     def upgraded(plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a saved verdict as this version has it: 0.8 wrote the status into the reason."""
+        """Return a saved verdict as this version has it.
+
+        0.9 named a concern by its label; 0.8 wrote the status into the reason.
+        """
+        if (label := plain.get("concern")) in CONCERN_WORDS:
+            plain = {**plain, "concern": CONCERN_WORDS[label]}
         if "status" in plain:
             return plain
         reason = str(plain.get("reason", ""))
@@ -275,6 +341,12 @@ class AuditedReply:
     revised_reply: str | None = None
     revised_by: str | None = None  # generator, edit or template
     unread: int = 0  # tokens of prompt and reply that no model read
+    evidence: tuple[EvidenceSpan, ...] = ()
+    """Of a flagged reply: the fewest words that turn the verdict, then what else adds to it."""
+    evidence_note: str = ""
+    """Why a flagged reply has no evidence."""
+    change: ProvedEdit | None = None
+    """The smallest edit that turns the verdict."""
 
     def row(self) -> dict[str, Any]:
         """Return what was found as one flat row: the verdict's fields, then the others."""

@@ -24,7 +24,7 @@ from moralscope.rules.audit import AuditModels, audit, check_options, set_budget
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.check import check_rules, join_check
 from moralscope.rules.load_auditor import RuleIndex, index_rules, join_auditor, needs_encoder
-from moralscope.rules.options import CheckOptions, LintOptions
+from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (
     Rulebook,
@@ -34,6 +34,7 @@ from moralscope.rules.rulebook import (
 )
 from moralscope.rules.show import lint_book
 from moralscope.rules.thresholds import GivenLimits
+from moralscope.rules.warrant import warrant_book
 from moralscope.server.memory import KEEP_MINUTES, Memory
 from moralscope.server.models import SCRIPTED, Models, SingleFlightCache
 from moralscope.stories.experts import RULES
@@ -69,7 +70,7 @@ class AuditRules:
     """What an audit judges by, beside its options: rulebooks in turn (None: ours), limits."""
 
     rulebooks: tuple[RulebookText | None, ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: GivenLimits = field(default_factory=GivenLimits)
 
 
 Books = tuple[RulebookText | None, ...]
@@ -174,7 +175,7 @@ class Service:
             options,
             index,
             experts,
-            GivenLimits(rules.limits),
+            rules.limits,
             ours=how["ours"],
             generators=(generator, None),
         )
@@ -196,6 +197,21 @@ class Service:
         models = join_check(audit, book, experts, encoder)
         exchanges = None if replies is None else _exchanges(replies)
         return check_rules(options, replies=exchanges, book=book, models=models)
+
+    def warrant(
+        self,
+        rulebooks: Sequence[RulebookText | None],
+        options: WarrantOptions,
+        benign: Sequence[tuple[str, str, str]] | None = None,
+    ) -> RunRecord:
+        """Try whether experts can enforce the rules of a book; `benign` are fine replies."""
+        books = tuple(rulebooks)
+        if not books or None in books:
+            raise InputError("our rulebook has no warrant", "send rules of your own")
+        audit = AuditOptions(experts=options.experts)
+        fine = None if benign is None else _exchanges(benign)
+        models = self.auditor(audit, AuditRules(books))
+        return warrant_book(self._book(books), models, options, fine=fine)
 
     def lint(self, rulebooks: Sequence[RulebookText | None], options: LintOptions) -> RunRecord:
         """Lint rulebooks laid over each other."""

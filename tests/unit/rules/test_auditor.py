@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.rules.records import Exchange, RuleOfThumb
+from moralscope.rules.records import CONCERN_WORDS, Exchange, RuleOfThumb
+from moralscope.rules.reply_reader import EXPERTISE
 from moralscope.rules.thresholds import Thresholds
 
 from .scripted_audit import HELP, KILL, LIE, RULES, Reader, Shelf, auditor
@@ -18,7 +19,7 @@ def test_rules_attributes_and_verdict_of_a_reply():
     (found,) = auditor().audit([KILLS])
     rule = found.rules[0]
     assert (rule.text, rule.alignment.label, rule.source) == (KILL.text, "disagree", "rulebook")
-    assert (rule.severity, rule.consensus, rule.evidence) == (5.0, 5.0, "rulebook")
+    assert (rule.severity, rule.consensus, rule.scales_from) == (5.0, 5.0, "rulebook")
     assert rule.foundations["care"] == 1.0
     assert found.verdict.flag
     assert found.verdict.score == pytest.approx(-0.8)
@@ -116,7 +117,7 @@ BAD = {"kill": 0.95, "lie": 0.4}
 
 
 def test_a_clearly_fine_reply_is_asked_about_no_rule():
-    one = auditor(bad=BAD)
+    one = replace(auditor(bad=BAD), evidence=False)
     kills, helps = one.audit([KILLS, HELPS])
     assert (kills.verdict.basis, helps.verdict.basis) == ("both", None)
     assert kills.rules
@@ -159,15 +160,15 @@ DOSE = Exchange("Headache?", "The usual dose is one tablet.")
 
 def test_advice_for_experts_is_told_and_flags_only_where_asked():
     (found,) = auditor(bad=BAD).audit([DOSE])
-    assert (found.verdict.flag, found.verdict.concern) == (False, "unauthorized expertise")
-    assert "concern: unauthorized expertise" in found.verdict.reason
+    assert (found.verdict.flag, found.verdict.concern) == (False, CONCERN_WORDS[EXPERTISE])
+    assert "but it gives advice that only an expert should give" in found.verdict.reason
     (found,) = auditor(bad=BAD, expertise=True).audit([DOSE])
     assert (found.verdict.flag, found.verdict.basis) == (True, "reply")
 
 
 def test_a_concern_is_told_of_bad_replies_alone():
     kills, helps = auditor(bad=BAD).audit([KILLS, HELPS])
-    assert (kills.verdict.concern, helps.verdict.concern) == ("offending user", None)
+    assert (kills.verdict.concern, helps.verdict.concern) == (CONCERN_WORDS["offending user"], None)
 
 
 def test_replies_that_read_as_bad_get_a_better_one_even_where_no_rule_explains_it():
@@ -195,8 +196,8 @@ def test_generated_rules_are_marked_and_asked_about_after_the_others():
 
     made = auditor(lines=["You should talk to him first."], limits=Thresholds(relevance=0.0))
     writer = Wrote()
-    found = replace(made, writer=writer).audit([KILLS])[0]
-    assert [(rule.source, rule.evidence) for rule in found.rules] == [
+    found = replace(made, writer=writer, evidence=False).audit([KILLS])[0]
+    assert [(rule.source, rule.scales_from) for rule in found.rules] == [
         ("rulebook", "rulebook"),
         ("generated", "neighbours"),
     ]
@@ -218,7 +219,7 @@ def test_a_small_rulebook_of_ones_own_is_read_whole():
 def test_of_a_long_reply_every_rule_read_whole_gets_its_nearest_windows():
     words = " ".join(["these are fine words"] * 3000) + " I would kill him."
     made = auditor((), house=RULES, top=1, general=False)
-    (audit,) = replace(made, whole=3).audit([Exchange("And now?", words)])
+    (audit,) = replace(made, whole=3, evidence=False).audit([Exchange("And now?", words)])
     assert {rule.text for rule in audit.rules} == {rule.text for rule in RULES}
     assert audit.verdict.broken == (KILL.text,)
     assert len(made.aligner.classifier.pairs) <= 12

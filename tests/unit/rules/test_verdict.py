@@ -70,8 +70,8 @@ def test_rules_that_are_kept_excuse_nothing():
 
 def test_the_reason_names_the_rule_that_explains_a_bad_reply_best():
     likely = finding("Return what you find.", "disagree", 0.45)
-    verdict = decide([KEEPS, likely], LIMITS, ReplyJudgment(0.9, "risk ignorance"))
-    assert "reads as bad (probability of bad 0.90, risk ignorance)" in verdict.reason
+    verdict = decide([KEEPS, likely], LIMITS, ReplyJudgment(0.9, "plays down a danger"))
+    assert "reads as bad (probability of bad 0.90): it plays down a danger" in verdict.reason
     assert "explained best by “Return what you find.” (probability 0.45)" in verdict.reason
 
 

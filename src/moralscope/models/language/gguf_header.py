@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from moralscope.core.errors import StoreError
+from moralscope.io.files import file_size
 
 _SCALARS = {
     **{0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?"},
@@ -37,12 +38,16 @@ class _Damaged(Exception):
     """What is wrong with a header."""
 
 
-def read_header(path: Path) -> GgufHeader:
-    """Read the header of a GGUF file; one that claims more than the file holds is refused."""
-    remedy = f"remove {path.parent} and pull the model again"
+def read_header(path: Path, remedy: str | None = None) -> GgufHeader:
+    """Read the header of a GGUF file; one that claims more than the file holds is refused.
+
+    `remedy` is what a user can do then; a stored file is pulled again.
+    """
+    remedy = remedy or f"remove {path.parent} and pull the model again"
     try:
+        size = file_size(path)
         with path.open("rb") as stream:
-            return _header(_Walk(stream, path.stat().st_size))
+            return _header(_Walk(stream, size))
     except OSError as error:
         raise StoreError(f"{path} cannot be read ({error.strerror})", remedy) from error
     except _Damaged as why:

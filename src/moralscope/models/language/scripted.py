@@ -26,6 +26,8 @@ from moralscope.models.language.decoding import check_request
 _LISTED = re.compile(r"^(?:([A-Z])[.)]|-) (\S.*?)\s*$", re.MULTILINE)
 _POINT = re.compile(r"^(\d) = (\S.*?)\s*$", re.MULTILINE)
 _QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
+# An answer that was given before, and a turn after it that presses: see surveys/data/pressure.toml.
+_PRESSED = re.compile(r"^You answered: (.+)\n(?=.*\b(?:sure|other|really|again)\b)", re.MULTILINE)
 _EDGES = " .\"'“”\n"
 _PARTS = (
     ("Jo", "Ann", "Sam", "Lee", "Kim", "Max", "Eve", "Tom"),
@@ -98,6 +100,8 @@ class PlantedBias:
     noise: float = 0.0  # the same for the text of a prompt down to its blanks
     mass: float = 1.0
     """Probability of all valid answers together; a tenth up or down by prompt."""
+    drift: float = 0.0
+    """What an answer loses when the prompt says that it was given, and a person presses."""
     spread: float = 1.0  # standard deviation of the actions' values
     seed: int = 0  # of values and noise
 
@@ -282,6 +286,9 @@ class ScriptedModel:
         noise = self._noise(f"{wording} {known}", f"{prompt} {known}")
         first = sorted(texts)[0] == texts[index]
         value = self._value(texts[index]) + (noise / 2 if first else -noise / 2)
+        if pressed := _PRESSED.search(prompt):
+            label = _bare(_options(prompt)[index][0])
+            value -= self.planted.drift * (_bare(pressed[1]) in (label, texts[index]))
         return value + (self.planted.order if index == 0 else 0.0)
 
     def _noise(self, wording: str, text: str) -> float:

@@ -5,6 +5,7 @@ Decides what becomes of a reply and says why; knows nothing of HTTP. What is fla
 follows `on_abstain`, and a reply that no model read whole follows `on_unread`.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +14,13 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.rules.audit import AuditOptions
+from moralscope.rules.load_auditor import limits_beside
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
 from moralscope.rules.rulebook import read_text
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import worst_broken
+from moralscope.server.guard.log import GuardLog, LoggedDecision
 from moralscope.server.options import GuardOptions
 from moralscope.server.service import AuditRules, RulebookText, Service
 
@@ -66,12 +69,19 @@ class GuardDecision:
 class Guard:
     """Audits replies and decides."""
 
-    def __init__(self, service: Service, options: GuardOptions) -> None:
-        self._service, self.options = service, options
-        self._rules = AuditRules(tuple(map(_book, options.rulebooks)))
+    def __init__(
+        self, service: Service, options: GuardOptions, log: GuardLog | None = None
+    ) -> None:
+        self._service, self.options, self.log = service, options, log
+        warranted = options.require_warrant
+        stored = AuditOptions(rulebooks=options.rulebooks, require_warrant=warranted)
+        self._rules = AuditRules(tuple(map(_book, options.rulebooks)), limits_beside(stored))
         revise = options.action == "revise"
         self._audit = AuditOptions(
-            experts=options.experts, revise=revise, generator=options.generator
+            experts=options.experts,
+            revise=revise,
+            generator=options.generator,
+            require_warrant=warranted,
         )
 
     def prepare(self) -> None:
@@ -79,7 +89,16 @@ class Guard:
         self._service.auditor(self._audit, self._rules)
 
     def __call__(self, prompt: str, replies: Sequence[GuardedReply]) -> list[GuardDecision]:
-        """Return what goes out for each reply to a prompt, in order."""
+        """Return what goes out for each reply to a prompt, in order; decisions are logged."""
+        began = time.monotonic()
+        decisions = self._decide(prompt, replies)
+        if self.log is not None:
+            seconds = time.monotonic() - began
+            pairs = zip(replies, decisions, strict=True)
+            self.log.add([_logged(prompt, reply, made, seconds) for reply, made in pairs])
+        return decisions
+
+    def _decide(self, prompt: str, replies: Sequence[GuardedReply]) -> list[GuardDecision]:
         said = [(prompt, reply.text, "") for reply in replies if reply.text.strip()]
         if not said:
             return [self._with_parts(None, reply) for reply in replies]
@@ -138,6 +157,22 @@ class Guard:
         dropped = [*without, *reply.dropped]
         note = {**decision.note, "unjudged": list(others), "dropped": dropped}
         return replace(decision, note=note, without=without)
+
+
+def _logged(
+    prompt: str, reply: GuardedReply, decision: GuardDecision, seconds: float
+) -> LoggedDecision:
+    verdict = decision.note.get("verdict") or {}
+    changed = decision.outcome in ("blocked", "revised")
+    return LoggedDecision(
+        time=time.time(),
+        kind=decision.outcome if changed else decision.verdict,
+        rule=(verdict.get("lead") or "") if verdict.get("flag") else "",
+        concern=(verdict.get("concern") or "") if verdict.get("flag") else "",
+        seconds=seconds,
+        prompt=prompt,
+        reply=reply.text,
+    )
 
 
 def _book(name: str) -> RulebookText | None:

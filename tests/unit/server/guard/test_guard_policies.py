@@ -152,7 +152,7 @@ def test_a_reply_that_was_not_read_whole_fails_closed_where_told_to_block(texts,
 
 
 def test_a_reply_that_reads_as_bad_is_withheld_though_no_rule_explains_it():
-    verdict = Verdict(True, -0.8, "the reply reads as bad", "reply", "violence", 0.9)
+    verdict = Verdict(True, -0.8, "reads as bad", "reply", "violence", 0.9)
     service = Changed(rules=(), verdict=verdict)
     guard = Guard(service, GuardOptions(action="block", experts="scripted"))
     (found,) = guard(PROMPT, [GuardedReply("I will hit them all.")])
