@@ -249,6 +249,7 @@ def join_auditor(
         reviser=reviser,
         writer=writer,
         top=options.top,
+        evidence=options.evidence != "no",
     )
     config = {
         "rulebook": book.name,
@@ -266,6 +267,7 @@ def join_auditor(
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),
         **config_entry(learnt),
+        **({"rule_limits": auditor.rule_limits} if auditor.rule_limits else {}),
     }
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []
     refs += [experts.ref, *(ref for model in generators if model for ref in generator_refs(model))]
