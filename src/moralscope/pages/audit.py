@@ -22,7 +22,7 @@ from moralscope.pages.page import Card, Column, Facts, Page, Section, Table, hea
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
 from moralscope.rules.false_alarms import FalseAlarms
-from moralscope.rules.records import CUT, UNREAD, AuditedReply, RuleFinding
+from moralscope.rules.records import UNREAD, AuditedReply, RuleFinding
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import is_broken, is_kept, limit_of, rule_margin, stance
 
@@ -128,9 +128,6 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> Card:
         facts.append(("Evidence", _evidence_line(row)))
     elif row.evidence_note:
         facts.append(("Evidence", row.evidence_note))
-    if row.change is not None and row.change.by != CUT:
-        line = f"{row.change.reply} ({row.change.bad:.2f}, by {row.change.by})"
-        facts.append(("Smallest edit", line))
     if row.revised_reply is not None:
         facts.append(("Revised reply", row.revised_reply))
     gauge = None
