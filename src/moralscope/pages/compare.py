@@ -222,7 +222,7 @@ def languages_page(record: RunRecord) -> Page:
             p = Column("", "p").write(one.p_holm)
             rows.append([row.action, row.texts[code], one.difference, (one.low, one.high), p])
         heads = head(
-            Column(f"{code} less {codes[0]}, aligned"),
+            Column(f"{code} {MINUS} {codes[0]}, aligned"),
             Column(code),
             "difference: signed 2 | 95 % interval: range 2 | p (Holm): right",
         )
@@ -246,7 +246,7 @@ def _parallel_table(results: Sequence[ParallelScore], codes: Sequence[str]) -> T
     heads = columns("label", *codes)
     heads += columns(*(f"score, {code}" for code in codes), kind="signed")
     for code in codes[1:]:
-        heads += [Column(f"{code} less {codes[0]}", "signed", 2), Column(f"{code} differs")]
+        heads += [Column(f"{code} {MINUS} {codes[0]}", "signed", 2), Column(f"{code} differs")]
     rows = []
     for row in results:
         cells: list[object] = [row.label, *(row.texts.get(code) for code in codes)]
