@@ -56,7 +56,7 @@ class AxisKind:
     columns: tuple[str, ...] = ("action", "paraphrases")  # that it reads of a row
     writes: tuple[str, ...] = ("score", "low", "high")  # what a corpus keeps of a result
     interval: str = "95 % interval"  # what the ends of a score are
-    unit: str = "from −1 (bad) to +1 (good)"  # what a score is measured in
+    unit: str = "from -1 (bad) to +1 (good)"  # what a score is measured in
     encoders: tuple[str, ...] = ()  # those that it was trained on, where it was
     language: str = ""  # `build` for language models
 

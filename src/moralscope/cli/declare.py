@@ -25,14 +25,15 @@ _METAVARS: dict[Any, str] = {bool: "", int: "N", float: "NUMBER", str: "TEXT", P
 
 
 class CommandGroup(TyperGroup):
-    """A group of commands whose --help, a switch, is shown without a type."""
+    """A group of commands whose switches are shown without a type."""
 
-    def get_help_option(self, ctx: Any) -> Any:
-        """Return the option that shows the help."""
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.metavar = ""
-        return option
+    def get_params(self, ctx: Any) -> Any:
+        """Return what the group takes."""
+        params = super().get_params(ctx)
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
 
 
 class GroupedCommand(TyperCommand):

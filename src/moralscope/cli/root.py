@@ -88,14 +88,10 @@ def _version(wanted: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_version, is_eager=True, help="Print the version.", metavar=""
-        ),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[
-        bool,
-        typer.Option("--debug", help="Show the traceback of a failure and every note.", metavar=""),
+        bool, typer.Option("--debug", help="Show the traceback of a failure and every note.")
     ] = False,
 ) -> None:
     """Measure, explain and steer the moral values that text models carry."""

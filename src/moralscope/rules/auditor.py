@@ -255,7 +255,7 @@ class Auditor:
                     sure = scores[rule.text] * finding.alignment.probabilities["disagree"]
                     # Praise of a small kindness is near to much that is bad, and explains little.
                     sure *= ((rule.severity or SCALE[1]) / SCALE[1]) ** _GRAVITY
-                    if sure >= max(self.thresholds.explains, best.get(index, (0.0,))[0]):
+                    if sure >= self.thresholds.explains and sure > best.get(index, (0.0,))[0]:
                         best[index] = (sure, rule, finding)
         explained_judgments = list(judgments)
         for index in {index for index, _ in texts}:

@@ -212,11 +212,12 @@ def _phrases(
     best = _best(singles, limit, safe)
     if len(phrases) < 3 or (best and best[0].level < safe):
         return best
-    # Where no phrase is enough, the one that takes most away is widened to its neighbours.
+    # Where no phrase is enough, the one that takes most away is widened; then halves are tried.
     first, second = (phrases.index(choice.spans[0]) for choice in sorted(singles)[:2])
     ends = ((first - 1, first + 1), (first, first + 2), (first - 1, first + 2))
     wanted = [phrases[max(0, low) : high] for low, high in ends]
-    wanted += [[phrases[first], phrases[second]]]
+    half = len(phrases) // 2
+    wanted += [[phrases[first], phrases[second]], phrases[:half], phrases[half:]]
     wanted = [some for some in wanted if 1 < len(some) < len(phrases)]
     wider = yield from _measured(reply, wanted, aside)
     return _best([*singles, *wider], limit, safe)

@@ -79,8 +79,8 @@ class Guard:
             experts=options.experts,
             revise=revise,
             generator=options.generator,
-            require_warrant=warranted,
             evidence="yes" if options.evidence else "no",
+            require_warrant=warranted,
         )
 
     def prepare(self) -> None:

@@ -95,6 +95,7 @@ router = APIRouter(prefix="/v1", tags=["guard"], dependencies=[Depends(allowed)]
                 VERDICT: {"schema": {"enum": list(_WORST)}},
                 NOT_JUDGED: {"description": "Parts that nobody judged, where there are any."},
                 DROPPED: {"description": "Parts that were left out, where there are any."},
+                EVIDENCE: {"description": "With --guard-evidence: where a flag's words are."},
             },
             "content": {
                 "application/json": {"schema": {"type": "object"}, "example": _EXAMPLE},
