@@ -224,7 +224,7 @@ def test_the_command_stores_the_warrant_beside_the_rulebook(house, capsys):
 def test_an_audit_that_requires_a_warrant_refuses_rules_without_one(house, capsys):
     code, _, err = run(capsys, *REQUIRED)
     assert (code, len(err.strip().splitlines())) == (2, 1)
-    assert "2 of 2 rules have no warrant (were never tried)" in err
+    assert "2 of 2 rules have no warrant (never tried)" in err
     run(capsys, "rules", "warrant", "house.txt", "--experts", "scripted")
     rewrite(warrant_path(house), word="with review", limit=0.99)
     code, out, _ = run(capsys, *REQUIRED, "--json")
