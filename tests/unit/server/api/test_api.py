@@ -53,6 +53,15 @@ def test_actions_are_scored_in_another_language_and_several_are_refused_over_htt
     assert "several languages need the same actions in each" in refused.text
 
 
+def test_texts_are_audited_in_place_of_exchanges(client):
+    body = {"texts": ["I will kill them.", "What a nice day."], "experts": "scripted"}
+    record = client.post("/v1/audit", json=body).json()
+    assert [row["reply"] for row in record["results"]] == body["texts"]
+    assert record["config"]["frame"]
+    for wrong in ({}, {"texts": []}, {**AUDIT, "texts": ["a"]}, {"texts": [1]}):
+        assert client.post("/v1/audit", json=wrong).status_code == 422
+
+
 def test_score_answers_with_the_run_record(client):
     answer = client.post("/v1/score", json=SCORE)
     record = answer.json()
