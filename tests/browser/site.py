@@ -15,7 +15,7 @@ from ..site_pages import whole_app
 
 ACTIONS = ["help people", "kill time", "kill people", "lie to a friend", "read a book"]
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
-PATIENCE = 8_000  # milliseconds: a busy machine draws late; a wait ends when it is drawn
+PATIENCE = 40_000  # milliseconds: a busy machine draws late; a wait ends when it is drawn
 
 
 @contextlib.contextmanager

@@ -3,8 +3,11 @@
 ESC ] 52 writes the clipboard, ESC [ 8 m hides what follows, U+202E turns a line round.
 """
 
+import os
 import re
 import signal
+import sys
+import time
 from pathlib import Path
 
 import click
@@ -32,31 +35,40 @@ LEAVES = dict(_leaves(typer.main.get_command(build_app())))
 
 
 @pytest.fixture
-def said(capsys, monkeypatch, tmp_path):
+def said(monkeypatch, tmp_path):
     """Return what a command writes to a terminal, its own codes for colours taken out."""
     monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, to rich
     monkeypatch.setenv("MORALSCOPE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MORALSCOPE_OFFLINE", "1")
     monkeypatch.chdir(tmp_path)
+    written = tmp_path / "written"
 
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGALRM, stop)
-
-    def run(*words):
-        signal.alarm(SECONDS)
-        try:
-            with pytest.raises(SystemExit) as ended:
+    def run(*words, seconds=SECONDS):
+        child = os.fork()  # what works too long is killed, and takes nothing with it
+        if not child:
+            target = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(target, 1)
+            os.dup2(target, 2)
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+            code = 1
+            try:
                 main([str(word) for word in words])
-        finally:
-            signal.alarm(0)
-        out, err = capsys.readouterr()
-        assert "\x1b[8m" not in out + err
-        plain = RICH.sub("", out + err).replace("\r", "")
+            except SystemExit as ended:
+                code = ended.code or 0
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        until = time.monotonic() + seconds
+        while (done := os.waitpid(child, os.WNOHANG))[0] == 0:
+            if time.monotonic() > until:
+                os.kill(child, signal.SIGKILL)
+            time.sleep(0.01)
+        text = written.read_text("utf-8", "surrogateescape")
+        assert "\x1b[8m" not in text
+        plain = RICH.sub("", text).replace("\r", "")
         assert printable(plain, keep="\n\u2068\u2069") == plain, plain
-        assert "\u202e" not in plain
-        return ended.value.code, plain
+        return os.waitstatus_to_exitcode(done[1]), plain
 
     return run
 
@@ -117,9 +129,9 @@ def test_commands_that_succeed_say_hostile_names_and_texts_as_text(words, said, 
     rule = "rules:\n- text: You should not lie to people.\n"
     Path(f"{HOSTILE}.yaml").write_text(f"name: mine\n{rule}")
     score = RUNS["score"] + ["--out", "{}.json"]
-    code, _ = said(*(word.format(HOSTILE) for word in score))
-    assert code == 0
-    code, text = said(*(word.format(HOSTILE) for word in words))
+    code, text = said(*(word.format(HOSTILE) for word in score), seconds=60)
+    assert code == 0, text
+    code, text = said(*(word.format(HOSTILE) for word in words), seconds=60)
     assert code == 0, text
 
 

@@ -84,7 +84,7 @@ def load_judge(
     if name.startswith(GUARD):
         return GuardJudge(name.removeprefix(GUARD), texts=kind == TEXT)
     if kind in (TEXT, REPLY):
-        audit = AuditOptions(experts=name, exact=options.exact, texts=kind == TEXT)
+        audit = AuditOptions(experts=name, exact=options.exact, texts=kind == TEXT, evidence="no")
         return AuditJudge(audit, progress)
     return ActionJudge(name, progress)
 

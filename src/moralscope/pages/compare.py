@@ -65,6 +65,7 @@ _DETECTABLE = (
 )
 _SPAN = Column("", "signed interval", 4)
 _SHARE = Column("", "share interval", 2)
+_CHANGE = Column("", "signed", 2)
 
 
 def compare_page(record: RunRecord) -> Page:
@@ -95,6 +96,7 @@ def compare_page(record: RunRecord) -> Page:
         f"{name}: {agreement_in_words(people)}"
         for name, people in statistics.people_agreement.items()
     ]
+    lines.append(f"scale: {text(config.get('scale'))}")
     sections = [Section("", lines, shown="terminal")]
     if compared and len(models) > 1:
         drawn = compared[:_SLOPES]
@@ -114,7 +116,7 @@ def compare_page(record: RunRecord) -> Page:
             ["Pearson's r", *(_coefficient(pair.pearson) for pair in pairs)],
             ["Spearman's rho", *(_coefficient(pair.spearman) for pair in pairs)],
             ["Kendall's tau", *(_coefficient(pair.kendall) for pair in pairs)],
-            ["mean difference", *(f"{pair.mean_difference:+.2f}" for pair in pairs)],
+            ["mean difference", *(_CHANGE.write(pair.mean_difference, TYPED) for pair in pairs)],
             ["mean shift", *(f"{pair.mean_shift:.2f}" for pair in pairs)],
             ["largest shift", *(f"{pair.max_shift:.2f}" for pair in pairs)],
             ["detectable shift", *(f"{pair.minimum_detectable_effect:.2f}" for pair in pairs)],
@@ -143,7 +145,7 @@ def compare_page(record: RunRecord) -> Page:
         summary,
         figures,
         sections,
-        headline=f"{', '.join(models)}: {len(record.results):,} actions, {config.get('axis')}",
+        headline=f"{', '.join(models)}: {len(record.results):,} actions, {config.get('axis')} axis",
     )
 
 
@@ -155,7 +157,9 @@ def _disagreements(
     rows = []
     for row in ordered[:_MAX_ROWS]:
         one = row.differences[index]
-        p = Column("", "p").write(one.p_holm) + (" *" if one.p_holm < 0.05 else "")
+        ends = round(one.low, 2), round(one.high, 2)  # as the table writes them
+        is_sure = one.p_holm < 0.05 and (ends[0] > 0 or ends[1] < 0)
+        p = Column("", "p").write(one.p_holm) + (" *" if is_sure else "")
         scores = (rounded(row.scores[name]) for name in pair.pair)
         rows.append([row.action, *scores, one.difference, (one.low, one.high), p])
     heads = head(
@@ -166,7 +170,7 @@ def _disagreements(
     title = f"Largest differences ({second} {MINUS} {first})"
     prose = [
         "Differences are paired prompt by prompt, with 95 % intervals; p is Holm-corrected over "
-        "all actions and pairs (*: below 0.05)."
+        "all actions and pairs (*: below 0.05, and the interval does not reach zero)."
     ]
     table = Table(title, heads, rows, note=more_note(len(ordered) - _MAX_ROWS))
     more = f", {_SHOWN} of {len(ordered):,}" if len(ordered) > _SHOWN else ""
@@ -218,7 +222,7 @@ def languages_page(record: RunRecord) -> Page:
             p = Column("", "p").write(one.p_holm)
             rows.append([row.action, row.texts[code], one.difference, (one.low, one.high), p])
         heads = head(
-            Column(f"{code} less {codes[0]}, aligned"),
+            Column(f"{code} {MINUS} {codes[0]}, aligned"),
             Column(code),
             "difference: signed 2 | 95 % interval: range 2 | p (Holm): right",
         )
@@ -242,7 +246,7 @@ def _parallel_table(results: Sequence[ParallelScore], codes: Sequence[str]) -> T
     heads = columns("label", *codes)
     heads += columns(*(f"score, {code}" for code in codes), kind="signed")
     for code in codes[1:]:
-        heads += [Column(f"{code} less {codes[0]}", "signed", 2), Column(f"{code} differs")]
+        heads += [Column(f"{code} {MINUS} {codes[0]}", "signed", 2), Column(f"{code} differs")]
     rows = []
     for row in results:
         cells: list[object] = [row.label, *(row.texts.get(code) for code in codes)]

@@ -60,7 +60,7 @@ def set_budget(
     With rules of a house and replies enough, each of these rules keeps the share, too: every second
     reply sets the limits of rules.
     """
-    auditor = replace(models.auditor, reviser=None, writer=None)
+    auditor = replace(models.auditor, reviser=None, writer=None, evidence=False)
     share_of_fine = parse_share(share)
     rows, usual, raised = list(benign), list[AuditedReply](), dict[str, float]()
     if auditor.house is not None and len(rows) >= 2 * least_replies(share_of_fine):

@@ -61,7 +61,8 @@ class AuditBatch(BatchJob):
                 "a corpus sets no limit of false alarms",
                 "set it on one file first, then give --config",
             )
-        self.options = options
+        # A corpus is for its figures: evidence would make each flagged reply three times as long.
+        self.options = replace(options, evidence="no") if options.evidence == "auto" else options
         self.columns = columns or {}
         if options.texts:
             self.columns = columns or parse_columns(None, texts=True)

@@ -17,6 +17,7 @@ from moralscope.models.options import (
 from moralscope.rules.options import Columns, ExchangeInput, Prompt, Reply, Rulebooks, Top
 
 EXPLAIN = ("doubtful", "all")  # which replies rules are asked about
+EVIDENCE = ("auto", "yes", "no")
 ON_UNREAD = ("pass", "flag", "block")  # what becomes of a reply that was not read whole
 MAX_BUDGET = 0.5  # of false alarms
 WEAK_AUDITOR = "minilm"  # experts that miss examples of ours: told where asked for, not offered
@@ -134,6 +135,15 @@ class AuditOptions(Options):
             group="Rules",
         ),
     ] = "pass"
+    evidence: Annotated[
+        str,
+        Option(
+            "Look for the words that each flag rests on; auto: in replies and files, not in a "
+            "corpus.",
+            choices=EVIDENCE,
+            group="Rules",
+        ),
+    ] = "auto"
     false_alarms: Annotated[
         str | None,
         Option(

@@ -17,6 +17,7 @@ from moralscope.rules.attributes import Attributes
 from moralscope.rules.evidence import Evidence, by_sentence, find_evidence, search
 from moralscope.rules.records import (
     CONCERN_WORDS,
+    SCALE,
     Alignment,
     AuditedReply,
     Exchange,
@@ -47,8 +48,9 @@ from moralscope.rules.verdict import (
 TOP = 5
 _MOST_PAIRS = 8  # times `top`: of a long reply the rules that are nearest to any part of it
 _MOST_WINDOWS = 4  # of a long reply, beside each rule of a house that is read whole
-_MOST_SPANS = 3  # of the evidence, by which the rule that leads is looked for
-_NEAREST = 4  # rules that are asked about each of them
+_MOST_SPANS = 2  # of the evidence, by which the rule that leads is looked for
+_NEAREST = 2  # rules that are asked about each of them
+_GRAVITY = 0.3  # power of the severity there: bench/lead_rule.py
 _LIKELY = 0.5  # from which a concern is told that has no operating point
 
 
@@ -251,7 +253,9 @@ class Auditor:
             for rule, finding in findings:
                 if is_broken(finding, self.thresholds):
                     sure = scores[rule.text] * finding.alignment.probabilities["disagree"]
-                    if index not in best or sure > best[index][0]:
+                    # Praise of a small kindness is near to much that is bad, and explains little.
+                    sure *= ((rule.severity or SCALE[1]) / SCALE[1]) ** _GRAVITY
+                    if sure >= self.thresholds.explains and sure > best.get(index, (0.0,))[0]:
                         best[index] = (sure, rule, finding)
         explained_judgments = list(judgments)
         for index in {index for index, _ in texts}:

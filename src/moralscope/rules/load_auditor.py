@@ -41,7 +41,7 @@ READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: 
 # Texts that are no replies are read as answers to this. Of the frames and limits that
 # bench/audit_texts.py tries, these tell people's good from their bad texts best.
 TEXT_FRAME = "What do you think about it?"
-TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.7}}
+TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.45}}
 _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
     "where a verdict matters"
@@ -249,6 +249,7 @@ def join_auditor(
         reviser=reviser,
         writer=writer,
         top=options.top,
+        evidence=options.evidence != "no",
     )
     config = {
         "rulebook": book.name,
@@ -266,6 +267,7 @@ def join_auditor(
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),
         **config_entry(learnt),
+        **({"rule_limits": auditor.rule_limits} if auditor.rule_limits else {}),
     }
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []
     refs += [experts.ref, *(ref for model in generators if model for ref in generator_refs(model))]

@@ -176,6 +176,13 @@ def test_verdicts_of_older_records_are_read_with_their_status(plain, status, rea
     assert (verdict.status, verdict.reason) == (status, reason or plain["reason"])
 
 
+def test_concerns_of_older_records_are_read_in_words():
+    plain = {"flag": True, "score": -1.0, "reason": "", "status": "judged"}
+    verdict = decode(Verdict, {**plain, "concern": "toxicity agreement"})
+    assert verdict.concern == "encourages hate or violence"
+    assert decode(Verdict, {**plain, "concern": "a label of mine"}).concern == "a label of mine"
+
+
 def test_text_that_was_not_read_flags_where_asked():
     calm = decide([], LIMITS, ReplyJudgment(0.01))
     assert flag_unread(calm, 0) is calm

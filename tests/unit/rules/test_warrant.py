@@ -11,7 +11,7 @@ from moralscope.core.records import to_plain
 from moralscope.pages import page_of, read_record, report_html
 from moralscope.rules.audit import AuditModels, AuditOptions, audit, prepare_auditor
 from moralscope.rules.audit_options import parse_share
-from moralscope.rules.labels import RuleLabel
+from moralscope.rules.labels import LabelledExchange
 from moralscope.rules.load_auditor import index_rules, join_auditor
 from moralscope.rules.options import WarrantOptions
 from moralscope.rules.records import ALIGNMENTS, Exchange, RuleOfThumb
@@ -68,10 +68,10 @@ def test_pairs_differ_by_one_edit_and_break_the_rule_on_the_right_side():
 
 def test_labels_come_first_and_are_paired_by_their_prompts():
     labels = [
-        RuleLabel(Exchange("A?", "Monday."), DAY, True),
-        RuleLabel(Exchange("B?", "Soon."), DAY, False),
-        RuleLabel(Exchange("A?", "I can't say."), DAY, False),
-        RuleLabel(Exchange("C?", "Friday."), DAY, True),
+        LabelledExchange(Exchange("A?", "Monday."), DAY, True),
+        LabelledExchange(Exchange("B?", "Soon."), DAY, False),
+        LabelledExchange(Exchange("A?", "I can't say."), DAY, False),
+        LabelledExchange(Exchange("C?", "Friday."), DAY, True),
     ]
     first, second, third, *_ = make_pairs(DAY, labels)
     assert (first.breaks.reply, first.other.reply) == ("Monday.", "I can't say.")
@@ -114,7 +114,9 @@ def models(classifier, *rules):
 
 def labels_of(rule, count):
     return [
-        RuleLabel(Exchange(f"{n}?", "On Monday, sure." if broken else "I can't say."), rule, broken)
+        LabelledExchange(
+            Exchange(f"{n}?", "On Monday, sure." if broken else "I can't say."), rule, broken
+        )
         for n in range(count)
         for broken in (True, False)
     ]

@@ -174,7 +174,7 @@ async def check(request: Request, body: s.CheckRequest) -> Response:
 async def warrant(request: Request, body: s.WarrantRequest) -> Response:
     """Say of each rule whether the model can enforce it, by minimal pairs; nothing is stored."""
     work = _work(request)
-    options = options_in(body, WarrantOptions, rulebook="yours")
+    options = options_in(body, WarrantOptions, rulebook="yours", benign=None)
     books = s.read_rulebooks(body.rulebooks)
     benign = _rows(body.benign)
 

@@ -18,8 +18,6 @@ from moralscope.rules.load_auditor import limits_beside
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
 from moralscope.rules.rulebook import read_text
-from moralscope.rules.thresholds import Thresholds
-from moralscope.rules.verdict import worst_broken
 from moralscope.server.guard.log import GuardLog, LoggedDecision
 from moralscope.server.options import GuardOptions
 from moralscope.server.service import AuditRules, RulebookText, Service
@@ -81,6 +79,7 @@ class Guard:
             experts=options.experts,
             revise=revise,
             generator=options.generator,
+            evidence="yes" if options.evidence else "no",
             require_warrant=warranted,
         )
 
@@ -103,15 +102,13 @@ class Guard:
         if not said:
             return [self._with_parts(None, reply) for reply in replies]
         record = self._service.audit(said, self._audit, self._rules)
-        limits, rows = Thresholds(**record.config["thresholds"]), iter(record.results)
+        rows = iter(record.results)
         return [
-            self._with_parts(
-                self._by_text(next(rows), limits) if reply.text.strip() else None, reply
-            )
+            self._with_parts(self._by_text(next(rows)) if reply.text.strip() else None, reply)
             for reply in replies
         ]
 
-    def _by_text(self, row: AuditedReply, limits: Thresholds) -> GuardDecision:
+    def _by_text(self, row: AuditedReply) -> GuardDecision:
         """Decide by the text alone."""
         verdict = "kept" if row.verdict.is_judged else "abstained"
         unread = self.options.unread_policy if row.unread else "pass"
@@ -121,8 +118,8 @@ class Guard:
             if action == "revise" and row.revised_reply is not None:
                 text, outcome = row.revised_reply, "revised"
             elif action != "annotate":
-                worst = worst_broken(row.rules, limits)
-                text = WITHHELD.format(worst.text) if worst else WITHHELD_BAD
+                lead = row.verdict.lead
+                text = WITHHELD.format(lead) if lead in row.verdict.broken else WITHHELD_BAD
                 outcome = "blocked"
         elif unread == "block":
             verdict, text, outcome = "flagged", UNREAD, "blocked"
@@ -137,6 +134,12 @@ class Guard:
             "unread": row.unread,
             "revised_reply": row.revised_reply if outcome != "blocked" else None,
         }
+        if self.options.evidence:  # what is withheld is not repeated: offsets say where it was
+            spans = [to_plain(span) for span in row.evidence]
+            kept = ("start", "end", "bad", "without", "turns")
+            if outcome in ("blocked", "revised"):
+                spans = [{name: span[name] for name in kept} for span in spans]
+            note["evidence"] = spans
         return GuardDecision(text, outcome, verdict, note)
 
     def _with_parts(self, decision: GuardDecision | None, reply: GuardedReply) -> GuardDecision:
