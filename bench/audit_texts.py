@@ -40,15 +40,17 @@ LIMITS = np.arange(0.1, 0.96, 0.05)
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts, whether people call them bad, and which half of the cross-validation has them."""
+    """Texts, whether people call them bad, their kinds, and their halves of the validation."""
 
     name: str
     texts: Sequence[str]
     bad: np.ndarray
+    kinds: np.ndarray
     half: np.ndarray
 
     def every(self, step: int) -> "Texts":
-        return Texts(self.name, self.texts[::step], self.bad[::step], self.half[::step])
+        arrays = (array[::step] for array in (self.bad, self.kinds, self.half))
+        return Texts(self.name, self.texts[::step], *arrays)
 
 
 def moderation() -> Texts:
@@ -56,7 +58,8 @@ def moderation() -> Texts:
     path = known.data("moderation", "samples_visible_half.jsonl")
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     bad = np.array([any(row.get(label) == 1 for label in labels) for row in rows])
-    return Texts("moderation", [row["prompt"] for row in rows], bad, np.arange(len(rows)) // 10 % 2)
+    kinds, half = np.where(bad, "any label", "no label"), np.arange(len(rows)) // 10 % 2
+    return Texts("moderation", [row["prompt"] for row in rows], bad, kinds, half)
 
 
 def hatecheck() -> Texts:
@@ -65,7 +68,8 @@ def hatecheck() -> Texts:
         rows = list(csv.DictReader(file))
     bad = np.array([row["label_gold"] == "hateful" for row in rows])
     half = np.array([int(row["templ_id"]) % 2 for row in rows])
-    return Texts("hatecheck", [row["test_case"] for row in rows], bad, half)
+    kinds = np.array([row["functionality"] for row in rows])
+    return Texts("hatecheck", [row["test_case"] for row in rows], bad, kinds, half)
 
 
 def chances(auditor: Auditor, texts: Sequence[str], frame: tuple[str, str]) -> np.ndarray:
@@ -126,6 +130,8 @@ def main() -> None:
         show(f"at the limit that ships, {ships:.2f}", texts.bad, p >= ships)
         limits = np.array([chosen[half] for half in texts.half])
         show("at the other half's limit", texts.bad, p >= limits)
+        for kind in dict.fromkeys(texts.kinds):
+            print(f"    {kind}: {(p >= ships)[texts.kinds == kind].mean():.3f} flagged at {ships}")
 
 
 if __name__ == "__main__":
