@@ -130,14 +130,7 @@ def survey(
     items = read_items(items) if isinstance(items, str | Path) else items
     items = spread(items, options.limit)
     kind = kind_of(items)
-    if options.gate is not None:  # refused before any weights are loaded
-        parse_gate(options.gate, GATED[kind])
-    if options.pressure and kind == QUESTIONNAIRE:
-        raise InputError("pressure is put on answers to dilemmas", "leave --pressure out")
-    if options.free and kind == QUESTIONNAIRE:
-        raise InputError("free replies answer dilemmas, not statements", "leave --free out")
-    if options.priorities:
-        check_values(items)
+    _check(options, kind, items)
     loaded = speakers or [load_speaker(name, options, progress) for name in options.models]
     speakers = [steer_model(speaker, options.steer) for speaker in loaded]
     askings = [Asking.of(speaker, options.form) for speaker in speakers]
@@ -204,18 +197,28 @@ def survey(
             pressure=pressure,
             gate=gate_of(options, kind, figures),
         ),
-        warnings=[
-            NOT_DEEDS,
-            *(
-                line
-                for speaker in speakers
-                for line in (
-                    *(f"{speaker.name}: {line}" for line in speaker.warnings),
-                    *figure_warnings(speaker.name, figures[speaker.name]),
-                )
-            ),
-        ],
+        warnings=[NOT_DEEDS, *_warnings(speakers, figures)],
     )
+
+
+def _check(options: SurveyOptions, kind: str, items: Items) -> None:
+    """Refuse what these items cannot answer, before any weights are loaded."""
+    if options.gate is not None:
+        parse_gate(options.gate, GATED[kind])
+    if options.pressure and kind == QUESTIONNAIRE:
+        raise InputError("pressure is put on answers to dilemmas", "leave --pressure out")
+    if options.free and kind == QUESTIONNAIRE:
+        raise InputError("free replies answer dilemmas, not statements", "leave --free out")
+    if options.priorities:
+        check_values(items)
+
+
+def _warnings(speakers: Sequence[LanguageModel], figures: Mapping[str, Figures]) -> list[str]:
+    lines = []
+    for speaker in speakers:
+        lines += [f"{speaker.name}: {line}" for line in speaker.warnings]
+        lines += figure_warnings(speaker.name, figures[speaker.name])
+    return lines
 
 
 def _part(report: Report | None, number: int, models: int) -> Report | None:
