@@ -37,7 +37,7 @@ class Rows:
         places = [
             [n for n, bad in enumerate(reading.window_bad) if bad > FINE[0]] for reading in readings
         ]
-        found = auditor._findings(auditor._found(auditor.retriever, readings, places))
+        found = auditor._findings(auditor._find(auditor.retriever, readings, places))
         self.beside = np.array(
             [
                 beside_rules(bad, [rule for _, rule in own], auditor.thresholds)

@@ -125,9 +125,9 @@ def audit(
     if exchanges is None:
         if "file" in source:
             source["file"] = (str(source["file"]),)
-        given = AuditInput(**source)
-        chosen = replace(chosen, texts=chosen.texts or given.text is not None)
-        exchanges = read_exchanges(given.one(), texts=chosen.texts)
+        single = AuditInput(**source)
+        chosen = replace(chosen, texts=chosen.texts or single.text is not None)
+        exchanges = read_exchanges(single.one(), texts=chosen.texts)
     gate = check_options(chosen, paired=against is not None)
     if not len(exchanges):
         raise InputError("there are no replies to audit", "give at least one")

@@ -61,7 +61,7 @@ def train(given, out, stories, report=None):
 
 def test_a_causal_base_is_learnt_by_the_recipe_large_and_read_back(stories, tmp_path):
     causal = tiny_decoder(tmp_path / "causal")
-    given = options(causal, recipe="large", max_length=64)
+    given = options(causal, recipe="large", max_length=64, sources="moral-stories")
     record = train(given, tmp_path / "experts", stories)
     assert record.config["head_rate"] == 1e-3
     experts = prepare_experts(str(tmp_path / "experts"))
