@@ -36,6 +36,7 @@ _JOBS = {
     "audit": ("audit", "audit corpus"),
     "collect": ("collect", "collect corpus"),
     "chain": ("chain", "generate", "stories metrics"),
+    "conversation": ("audit conversations",),
     "compare": ("compare", "compare languages", "compare runs"),
     "corpora": ("words compare",),
     "corpus_scores": (

@@ -60,6 +60,8 @@ class Act:
     """What makes it weigh more: irreversible, costly, private, outward."""
     looks: bool = False
     """Whether it only looks something up."""
+    signs: tuple[str, ...] = ()
+    """What else its words tell: sweeping, covert."""
     unread: int = 0
     """Words of the arguments that nobody reads."""
 
@@ -88,7 +90,10 @@ def act_words() -> Mapping[str, Any]:
     return {
         "looks": frozenset(table["looks"].split()),
         "does": frozenset(table["does"].split()),
-        "weighs": {name: frozenset(text.split()) for name, text in table["weighs"].items()},
+        **{
+            group: {name: frozenset(text.split()) for name, text in table[group].items()}
+            for group in ("weighs", "signs")
+        },
         "delegates": re.compile("|".join(table["delegates"]["patterns"]), re.I),
     }
 
@@ -127,7 +132,8 @@ def read_act(call: ToolCall, description: str = "") -> Act:
     ]
     sentence = f"The assistant {did}" + (f": {', '.join(listed)}." if listed else ".")
     kept = tuple(kind for kind in weighs if not looks or kind == "private")
-    return Act(call.name, sentence, kept, looks, left)
+    signs = tuple(name for name, some in table["signs"].items() if some & words)
+    return Act(call.name, sentence, kept, looks, signs, left)
 
 
 def argument_values(arguments: str) -> tuple[list[tuple[str, str]], int]:

@@ -47,6 +47,15 @@ class AuditInput(Options):
     ] = ()
     prompt: Prompt = None
     reply: Reply = None
+    conversation: Annotated[
+        Path | None,
+        Option(
+            "Whole conversations: JSONL of messages, ShareGPT, a log of inspect (JSON), or CSV with "
+            "conversation, role and content.",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = None
     against: Annotated[
         Path | None, Option("Another bot's replies to the prompts.", metavar="FILE", group="Input")
     ] = None
@@ -61,6 +70,9 @@ class AuditInput(Options):
         if self.file and self.named_files:
             raise InputError("FILE and --file were given", "give FILE or --file, not both")
         object.__setattr__(self, "file", self.file or self.named_files)
+        others = (self.file, self.prompt, self.reply, self.against, self.benign, self.columns)
+        if self.conversation is not None and any(others):
+            raise InputError("--conversation stands alone", "leave the other input out")
 
     def one(self) -> ExchangeInput:
         """Return the one file, or the one exchange; wrong ones are refused."""

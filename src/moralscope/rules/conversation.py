@@ -109,6 +109,8 @@ class AuditedTurn(AuditedReply):
     """Of the user: asks for harm, is in danger; of a tool's result: gives instructions; of the
     assistant: apologises."""
     acts: tuple[AuditedAct, ...] = ()
+    earlier: str = ""
+    """Of the assistant: the verdicts on its turns that were too long ago to be read with this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,18 @@ def parse_conversations(value: Any, source: str = "the conversation") -> list[Co
     for at, row in enumerate(value, 1):
         conversations += parse_conversations(row, f"{source} conversation {at}")
     return _numbered(conversations)
+
+
+def lenient_conversation(messages: Any, tools: Any, most: int) -> Conversation:
+    """Return the last messages that can be read; a guard does not refuse what it only looks at."""
+    turns = []
+    for message in messages[-most:] if isinstance(messages, list) else ():
+        try:
+            turns.append(_turn(message, "a message"))
+        except InputError:
+            continue
+    known = _tools(tools) if isinstance(tools, list) else {}
+    return Conversation(tuple(turns), tools=known)
 
 
 def _numbered(conversations: Iterable[Conversation]) -> list[Conversation]:
