@@ -153,8 +153,8 @@ class Guard:
             "unread": row.unread,
             "revised_reply": row.revised_reply if outcome == "revised" else None,
         }
-        if isinstance(row, AuditedTurn) and row.acts:
-            note["acts"] = to_plain(row.acts)
+        if isinstance(row, AuditedTurn) and row.acts and outcome not in ("revised", "blocked"):
+            note["acts"] = to_plain(row.acts)  # their words say what a withheld call would say
         return GuardDecision(text, outcome, verdict, note)
 
     def _with_parts(self, decision: GuardDecision | None, reply: GuardedReply) -> GuardDecision:

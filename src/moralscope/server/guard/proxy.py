@@ -121,6 +121,17 @@ async def complete(request: Request) -> Response:
         return JSONResponse(openai_error(str(error), "guard_error", code), status)
 
 
+@router.post("/responses", include_in_schema=False)
+@router.post("/completions", include_in_schema=False)
+async def refuse(request: Request) -> Response:
+    """Refuse OpenAI's other ways to ask, as OpenAI refuses an address that it does not have."""
+    message = (
+        f"Unknown request URL: POST {request.url.path}. This guard judges chat completions: send "
+        "messages to POST /v1/chat/completions."
+    )
+    return JSONResponse(openai_error(message, "invalid_request_error", "unknown_url"), 404)
+
+
 def _body(data: bytes) -> tuple[Json, str]:
     """Return the request and the prompt in it."""
     try:
