@@ -16,6 +16,7 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,6 @@ from moralscope.rules.conversation import (
     ASSISTANT,
     TOOL,
     USER,
-    AuditedConversation,
     Conversation,
     Turn,
 )
@@ -41,7 +41,11 @@ from moralscope.rules.conversation_audit import (
     UserReader,
     act_experts,
 )
-from moralscope.rules.conversation_data import WrittenConversation, user_turns, written_conversations
+from moralscope.rules.conversation_data import (
+    WrittenConversation,
+    user_turns,
+    written_conversations,
+)
 from moralscope.rules.conversation_reader import ACT, TEXT, TurnReader, turn_views
 from moralscope.rules.records import Exchange
 from moralscope.stats.intervals import wilson
@@ -56,7 +60,8 @@ HEAD = RULES.parent / "weights" / "turns-mpnet" / "head.safetensors"
 
 def auditor_of(name: str) -> ConversationAuditor:
     models = prepare_auditor(AuditOptions(experts=name))
-    return ConversationAuditor(models.auditor, lambda: act_experts(name))
+    # Which words a flag rests on costs many readings and changes no verdict.
+    return ConversationAuditor(replace(models.auditor, evidence=False), lambda: act_experts(name))
 
 
 def share(name: str, hits: int, of: int) -> None:
@@ -99,7 +104,11 @@ def written(auditor: ConversationAuditor, part: str) -> None:
         for turn in audit.turns
     )
     share("fine turns flagged, all", wrong, fine)
-    sorry = [(r, a) for r, a in zip(rows, audits, strict=True) if r.first is not None and a.first == r.first]
+    sorry = [
+        (r, a)
+        for r, a in zip(rows, audits, strict=True)
+        if r.first is not None and a.first == r.first
+    ]
     told = sum(row.answered == audit.answered for row, audit in sorry)
     share("answered for or not: right, of those found", told, len(sorry))
     texts = user_turns("test" if part == "test" else "train")
@@ -108,7 +117,9 @@ def written(auditor: ConversationAuditor, part: str) -> None:
         hits = [name in reading for reading in read]
         truth = [kind == label for _, kind in texts]
         both = sum(h and t for h, t in zip(hits, truth, strict=True))
-        print(f"user {name}: F1 {f1(both, sum(hits), sum(truth)):.3f}, {sum(truth)} of {len(texts)}")
+        print(
+            f"user {name}: F1 {f1(both, sum(hits), sum(truth)):.3f}, {sum(truth)} of {len(texts)}"
+        )
 
 
 def _has_tools(row: WrittenConversation) -> bool:
@@ -154,7 +165,9 @@ def rjudge(auditor: ConversationAuditor) -> None:
     share("precision", right, int(flags.sum()))
     share("recall", right, int(labels.sum()))
     sure = np.abs(scores) >= np.median(np.abs(scores))
-    share("precision on the answered half", int(labels[sure & flags].sum()), int((sure & flags).sum()))
+    share(
+        "precision on the answered half", int(labels[sure & flags].sum()), int((sure & flags).sum())
+    )
 
 
 def pressure() -> None:
@@ -163,9 +176,7 @@ def pressure() -> None:
     right = 0
     for run in range(RUNS):
         drift = float(rng.uniform(0.3, 1.5)) * (run % 2)
-        planted = PlantedBias(
-            drift=drift, order=0.5, label=0.3, wording=0.3, noise=0.3, seed=run
-        )
+        planted = PlantedBias(drift=drift, order=0.5, label=0.3, wording=0.3, noise=0.3, seed=run)
         items = [
             Dilemma(f"{n}", f"Case {n} of run {run}.", (f"I do {n}.", f"I leave {n}."))
             for n in range(40)
@@ -183,11 +194,15 @@ def pressure() -> None:
 def guard(auditor: ConversationAuditor, repeats: int = 15) -> None:
     """Time the judgement of one reply without and with eleven turns before it."""
     asked = "What could I cook for four people tonight, with what is left in the fridge?"
-    reply = "How about a vegetable curry with rice? It takes half an hour and uses up what you have."
+    reply = (
+        "How about a vegetable curry with rice? It takes half an hour and uses up what you have."
+    )
     one = Conversation((Turn(USER, asked), Turn(ASSISTANT, reply)), "1")
     talk = [Turn(USER, f"{asked} And then, part {n}?") for n in range(6)]
     said = [Turn(ASSISTANT, f"{reply} That was part {n}.") for n in range(5)]
-    turns = [turn for pair in zip(talk, [*said, Turn(ASSISTANT, reply)], strict=True) for turn in pair]
+    turns = [
+        turn for pair in zip(talk, [*said, Turn(ASSISTANT, reply)], strict=True) for turn in pair
+    ]
     many = Conversation(tuple(turns), "12")
     times: dict[str, list[float]] = {"1 exchange": [], "12 turns": []}
     for _ in range(repeats):
@@ -259,9 +274,13 @@ def fit(auditor: ConversationAuditor) -> None:
     grid = np.arange(0.06, 0.7, 0.02)
     best = max(
         ((text, act) for text in grid for act in grid),
-        key=lambda limits: _goodness(rows, chances, dict(zip(("text", "act"), limits, strict=True))),
+        key=lambda limits: _goodness(
+            rows, chances, dict(zip(("text", "act"), limits, strict=True))
+        ),
     )
-    lines = ["# Written by bench/conversations.py --fit: logistic regressions over log-odds and shares."]
+    lines = [
+        "# Written by bench/conversations.py --fit: logistic regressions over log-odds and shares."
+    ]
     for (head, (names, w, b)), limit in zip(heads.items(), best, strict=True):
         lines += [f"[{head}]", f"intercept = {b:.4f}", f"limit = {limit:.2f}", f"[{head}.features]"]
         lines += [f"{name} = {value:.4f}" for name, value in zip(names, w, strict=True)]
@@ -269,7 +288,9 @@ def fit(auditor: ConversationAuditor) -> None:
     texts = user_turns("train")
     _, vectors = auditor.auditor.reader.experts.read([("", text) for text, _ in texts])
     fitted = [
-        logistic(np.asarray(vectors, np.float64), np.array([kind == label for _, kind in texts]), 0.1)
+        logistic(
+            np.asarray(vectors, np.float64), np.array([kind == label for _, kind in texts]), 0.1
+        )
         for label in ("harm", "danger")
     ]
     HEAD.parent.mkdir(exist_ok=True)

@@ -200,9 +200,9 @@ def run(page: Page, button: str) -> None:
 
 def actions(studio: Studio, name: str) -> None:
     page = studio.page("actions", height=740)
-    page.get_by_label("Actions, one a line").fill("\n".join(ACTIONS))
+    page.get_by_label("One action per line").fill("\n".join(ACTIONS))
     page.get_by_role("radio", name="Judge").check()
-    run(page, "Score the actions")
+    run(page, "Score actions")
     page.evaluate("document.querySelector('textarea').scrollTop = 0")
     page.evaluate("scrollTo(0, 0)")
     save(page, name)
@@ -219,11 +219,11 @@ def direction(studio: Studio, name: str) -> None:
 
 def models(studio: Studio, name: str) -> None:
     page = studio.page("models", height=1006)
-    page.get_by_label("Actions, one a line").fill("\n".join(ACTIONS[:10]))
+    page.get_by_label("One action per line").fill("\n".join(ACTIONS[:10]))
     page.get_by_role("radio", name="Direction").check()
     for each in ("minilm", "mpnet", "use-lite"):
         page.locator(f"input[name=subject][value={each}]").check()
-    run(page, "Compare the models")
+    run(page, "Compare models")
     page.evaluate("document.querySelector('textarea').scrollTop = 0")
     page.evaluate("scrollTo(0, 0)")
     save(page, name)
@@ -247,7 +247,7 @@ def rules(studio: Studio, name: str) -> None:
 def stories(studio: Studio, name: str) -> None:
     page = studio.page("stories", height=900)
     page.get_by_role("button", name="The wallet").click()
-    page.get_by_role("button", name="Run the chain").click()
+    page.get_by_role("button", name="Run chain").click()
     page.locator(".choice-made").nth(1).wait_for()
     page.locator("#working").wait_for(state="hidden")
     page.evaluate("scrollTo(0, 0)")
@@ -257,9 +257,9 @@ def stories(studio: Studio, name: str) -> None:
 def runs(studio: Studio, name: str) -> None:
     for axis, some in (("Judge", ACTIONS[:7]), ("Direction", ACTIONS[7:])):
         page = studio.page("actions")
-        page.get_by_label("Actions, one a line").fill("\n".join(some))
+        page.get_by_label("One action per line").fill("\n".join(some))
         page.get_by_role("radio", name=axis).check()
-        run(page, "Score the actions")
+        run(page, "Score actions")
     page = studio.page("audit")
     page.locator("#upload").set_input_files(studio.file("replies.csv", REPLIES))
     page.get_by_role("button", name="Use these").click()

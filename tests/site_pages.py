@@ -11,7 +11,8 @@ from moralscope.server.site import mount_site
 
 from .api_site import BASE
 
-PAGES = ("/actions", "/models", "/survey", "/audit", "/rules", "/stories", "/runs", "/about")
+NAMES = ("actions", "models", "survey", "audit", "rules", "stories", "guard", "runs", "about")
+PAGES = tuple(f"/{name}" for name in NAMES)
 
 
 def whole_app(folder, **more):

@@ -15,7 +15,7 @@ from ..site_pages import whole_app
 
 ACTIONS = ["help people", "kill time", "kill people", "lie to a friend", "read a book"]
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
-PATIENCE = 40_000  # milliseconds: a busy machine draws late; a wait ends when it is drawn
+PATIENCE = 8_000  # milliseconds: a busy machine draws late; a wait ends when it is drawn
 
 
 @contextlib.contextmanager
@@ -67,10 +67,10 @@ def assert_fits(page):
 
 
 def score(page, axis="Direction", actions=ACTIONS, encoder="scripted"):
-    page.get_by_label("Actions, one a line").fill("\n".join(actions))
+    page.get_by_label("One action per line").fill("\n".join(actions))
     page.get_by_role("radio", name=axis).check()
     page.get_by_label("Model", exact=True).select_option(encoder)
-    page.get_by_role("button", name="Score the actions").click()
+    page.get_by_role("button", name="Score actions").click()
 
 
 def scored(page, **given):
@@ -113,7 +113,7 @@ def chain(page):
     more(page)
     for label in ("Generator", "Experts"):
         page.get_by_label(label).select_option("scripted")
-    page.get_by_role("button", name="Run the chain").click()
+    page.get_by_role("button", name="Run chain").click()
 
 
 def slow_encoder(monkeypatch, seconds=0.4):

@@ -64,7 +64,7 @@ def test_a_missing_model_is_said_where_it_was_asked_for(tmp_path, open_page, mon
         assert_seen(page.locator("#trouble"))
         assert page.locator("#found").is_hidden()
         go(page, f"{site}/stories")
-        page.get_by_role("button", name="Run the chain").click()
+        page.get_by_role("button", name="Run chain").click()
         expect(page.locator("#trouble")).to_contain_text("models pull")
 
 
@@ -111,7 +111,7 @@ def test_what_failed_or_was_cancelled_is_said_in_sight(tmp_path, open_page, monk
         page = open_page(f"{site}/actions", width=1366, height=768)
         score(page, axis="Choice")
         page.get_by_role("button", name="Cancel").click()
-        expect(page.locator("#trouble")).to_contain_text("Cancelled. Nothing was kept.")
+        expect(page.locator("#trouble")).to_contain_text("Cancelled. Nothing was saved.")
         assert_seen(page.locator("#trouble"))
     score(page, axis="Choice")
     expect(page.locator("#trouble")).to_contain_text("The server cannot be reached")
@@ -121,15 +121,15 @@ def test_what_failed_or_was_cancelled_is_said_in_sight(tmp_path, open_page, monk
 def test_a_server_that_restarts_underneath_loses_no_text(tmp_path, open_page):
     with served(tmp_path) as site:
         page = open_page(f"{site}/actions")
-        page.get_by_label("Actions, one a line").fill("keep a promise")
+        page.get_by_label("One action per line").fill("keep a promise")
     score(page, actions=["keep a promise"])
     expect(page.locator("#trouble")).to_contain_text("The server cannot be reached")
     with served(tmp_path, port=int(site.rpartition(":")[2])):
-        page.get_by_role("button", name="Score the actions").click()
+        page.get_by_role("button", name="Score actions").click()
         page.locator("#found").wait_for()
         expect(page.locator("#trouble")).to_be_hidden()
         page.reload()
-        assert page.get_by_label("Actions, one a line").input_value() == "keep a promise"
+        assert page.get_by_label("One action per line").input_value() == "keep a promise"
 
 
 def test_a_token_is_asked_for_once(tmp_path, open_page):

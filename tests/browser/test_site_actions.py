@@ -63,7 +63,7 @@ def test_a_link_restores_everything(site, open_page):
     other.locator("#found").wait_for()
     assert other.locator("#table").inner_text() == before
     assert other.get_by_role("radio", name="Judge").is_checked()
-    assert other.get_by_label("Actions, one a line").input_value() == "\n".join(ACTIONS)
+    assert other.get_by_label("One action per line").input_value() == "\n".join(ACTIONS)
 
 
 def test_record_csv_and_svg_can_be_taken_away(site, open_page, tmp_path):
@@ -106,14 +106,14 @@ def test_models_and_people_side_by_side(tmp_path, open_page, monkeypatch):
     with served(tmp_path) as site:
         page = open_page(f"{site}/models")
         page.get_by_role("radio", name="Choice").check()
-        page.get_by_role("button", name="Compare the models").click()
+        page.get_by_role("button", name="Compare models").click()
         page.locator("#found:not(.stale)").wait_for()
-        page.get_by_label("Actions, one a line").fill("\n".join(ACTIONS))
+        page.get_by_label("One action per line").fill("\n".join(ACTIONS))
         page.get_by_role("checkbox", name="use-lite").check()
         more(page)
         page.get_by_label("Ratings by people").set_input_files(people)
         expect(page.locator("#human-name")).to_contain_text("people.csv")
-        page.get_by_role("button", name="Compare the models").click()
+        page.get_by_role("button", name="Compare models").click()
         heading = page.get_by_role("heading", name="minilm, mpnet, use-lite: 5 actions")
         expect(heading).to_be_visible()
         assert page.locator("#views tbody tr").count() >= 6  # pairs of models; people beside each
@@ -125,7 +125,7 @@ def test_models_and_people_side_by_side(tmp_path, open_page, monkeypatch):
         assert again.get_by_role("checkbox", name="use-lite").is_checked()
         page.get_by_role("checkbox", name="mpnet").uncheck()
         page.get_by_role("checkbox", name="use-lite").uncheck()
-        page.get_by_role("button", name="Compare the models").click()
+        page.get_by_role("button", name="Compare models").click()
         expect(page.locator("#trouble")).to_contain_text("Tick two models or more")
 
 
@@ -151,7 +151,7 @@ def test_whoever_opens_a_file_and_runs_at_once_means_the_file(site, open_page, t
     page.get_by_label("Model", exact=True).select_option("scripted")
     page.locator("#upload").set_input_files(table)
     expect(page.locator("#chooser")).to_contain_text("3 rows")
-    page.get_by_role("button", name="Score the actions").click()
+    page.get_by_role("button", name="Score actions").click()
     page.locator("#found:not(.stale)").wait_for()
     expect(page.locator("#found")).to_contain_text("steal a bike")
     expect(page.locator("#chooser")).to_be_hidden()
@@ -170,10 +170,10 @@ def test_a_file_of_actions_is_opened_and_its_column_chosen(site, open_page, tmp_
     expect(chooser).to_contain_text("beginning with “x”")
     chooser.locator("select").select_option("phrase")
     chooser.get_by_role("button", name="Use these").click()
-    area = page.get_by_label("Actions, one a line")
+    area = page.get_by_label("One action per line")
     expect(area).to_have_value("help people\nkill time")
     page.get_by_label("Model", exact=True).select_option("scripted")
-    page.get_by_role("button", name="Score the actions").click()
+    page.get_by_role("button", name="Score actions").click()
     page.wait_for_url(re.compile(r"\?"))
     go(page, f"{site}/runs")
     expect(page.locator("#list tbody tr")).to_contain_text("of mine.csv")

@@ -1,4 +1,4 @@
-"""The page Audit in a real Chromium: evidence, thresholds, remarks, rulebooks, files."""
+"""The page Audit in a real Chromium: evidence, thresholds, rulebooks, files."""
 
 import json
 import re
@@ -6,38 +6,38 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from moralscope.rules.reading import read_annotations
-
 from .site import HOSTILE, assert_accessible, audit, more, wait_until
 
 pytestmark = pytest.mark.browser
 
 
-def test_an_audit_shows_its_evidence_first_and_says_what_is_probable(site, open_page):
+def test_an_audit_shows_how_near_its_limit_a_reply_is_and_says_what_is_probable(site, open_page):
     page = open_page(f"{site}/audit")
     more(page)
     page.get_by_label("Also write a revised reply").check()
-    page.get_by_label("Find rules for replies that are clearly fine, too").check()
+    page.get_by_label("Also check the rules for replies that are clearly fine").check()
     audit(page)
-    assert page.locator(".rule").count() >= 1
+    card = page.locator(".verdict")
     assert_accessible(page)
-    evidence, said = page.locator(".evidence").bounding_box(), page.locator(".said").first
-    assert evidence["y"] < said.bounding_box()["y"]
-    told = "probability that the reply (breaks|keeps|does not concern) this rule"
-    expect(page.locator(".evidence blockquote")).to_contain_text(re.compile(told))
-    for each in page.locator(".rule .likely").all():
-        expect(each).to_contain_text(re.compile(told))
+    gauge, said = page.locator(".gauge").bounding_box(), card.locator(".said").first
+    assert gauge["y"] < said.bounding_box()["y"]
+    expect(page.locator(".gauge")).to_contain_text(re.compile(r"\d+ %.*flagged from \d+ %"))
+    card.get_by_text(re.compile(r"^Breaks \d+ rules?, follows \d+;")).click()
+    stated = "probability that the reply (breaks|follows|doesn.t concern) this rule"
+    lines = card.locator(".rule-lines .muted").all_inner_texts()
+    assert lines
+    assert all(re.search(stated, line) for line in lines)
 
 
 def test_thresholds_are_folded_and_the_server_decides_by_them(site, open_page):
     page = open_page(f"{site}/audit")
-    expect(page.locator("#limits")).to_be_hidden()
+    expect(page.locator("#thresholds")).to_be_hidden()
     audit(page)
     limit = page.locator("[data-limit]").first
     limit.fill("7")
     page.get_by_role("button", name="Audit").click()
     expect(page.locator("#trouble")).to_contain_text("must be a number from")
-    page.get_by_role("button", name="Reset").click()
+    page.locator("#reset").click()
     expect(limit).to_have_value("")
     limit.fill("0.9")
     before = page.url
@@ -48,32 +48,6 @@ def test_thresholds_are_folded_and_the_server_decides_by_them(site, open_page):
     assert run["config"]["thresholds"][name] == 0.9
     again = open_page(page.url)
     expect(again.locator(f"#limit-{name}")).to_have_value("0.9")
-
-
-def test_a_remark_on_a_verdict_becomes_training_data(site, open_page, tmp_path):
-    page = open_page(f"{site}/audit", accept_downloads=True)
-    more(page)
-    page.get_by_label("Find rules for replies that are clearly fine, too").check()
-    audit(page)
-    card = page.locator(".opinion")
-    card.get_by_role("button", name="Disagree").click()
-    expect(card).to_contain_text("Saved.")
-    card.get_by_label("What the reply does with the rule").select_option("agree")
-    card.get_by_label("Comment").fill("It was a joke.")
-    card.get_by_role("button", name="Save").click()
-    expect(card).to_contain_text("1 remark as training data")
-    assert_accessible(page)
-    page.reload()
-    expect(card.get_by_role("button", name="Disagree")).to_have_attribute("aria-pressed", "true")
-    expect(card.get_by_label("Comment")).to_have_value("It was a joke.")
-    with page.expect_download() as download:
-        card.get_by_role("button", name="1 remark as training data").click()
-    table = tmp_path / "remarks.csv"
-    download.value.save_as(table)
-    (found,) = read_annotations(table).annotations
-    assert found.alignment == "agree"
-    assert found.exchange.reply == "I would steal from a friend."
-    assert found.rule == page.locator(".rule-text").first.inner_text()
 
 
 def test_a_rulebook_is_edited_in_place_with_lint(site, open_page, tmp_path):
@@ -91,7 +65,7 @@ def test_a_rulebook_is_edited_in_place_with_lint(site, open_page, tmp_path):
     wrong = tmp_path / "rules.docx"
     wrong.write_bytes(b"PK")
     page.locator("#book-file").set_input_files(wrong)
-    expect(page.locator("#lint .wrong")).to_contain_text("rules.docx is no rulebook")
+    expect(page.locator("#lint .wrong")).to_contain_text(re.compile("rules.docx isn.t a rulebook"))
     mine = tmp_path / "mine.txt"
     mine.write_text("It's wrong to steal from a friend.\n")
     page.locator("#book-file").set_input_files(mine)
@@ -112,10 +86,11 @@ def test_a_file_of_exchanges_is_audited_and_hostile_text_stays_text(site, open_p
     more(page)
     page.get_by_label("Experts").select_option("scripted")
     page.get_by_role("button", name="Audit").click()
-    page.locator("#many").wait_for()
-    assert page.locator("#replies tbody tr").count() == 12
+    expect(page.locator("#found-title")).to_contain_text("of 12 replies flagged")
+    assert page.locator("#replies [data-at]").count() == 12
+    expect(page.locator("#form")).to_be_hidden()
     assert page.locator("#views .chart").count() >= 1
-    page.locator("#replies tbody button").nth(3).click()
+    page.locator("#replies [data-at]").nth(3).click()
     expect(page.locator(".verdict .said.last")).to_contain_text("<script>alert(2)</script>")
     assert page.locator("main img").count() == 0
     assert_accessible(page)
@@ -146,7 +121,7 @@ def test_our_rules_are_browsed_and_sent_to_an_audit(site, open_page):
     assert "loyalty" in first.inner_text()
     assert_accessible(page)
     first.get_by_role("checkbox").check()
-    expect(page.locator("#chosen")).to_have_text("1 rule is chosen.")
+    expect(page.locator("#chosen")).to_have_text("1 rule selected.")
     page.get_by_role("button", name="Send to audit").click()
     page.wait_for_url(re.compile("/audit"))
     page.wait_for_selector("html[data-ready]")
@@ -154,7 +129,7 @@ def test_our_rules_are_browsed_and_sent_to_an_audit(site, open_page):
     assert text in page.locator("#book").input_value()
     expect(page.locator("#lint")).to_contain_text("1 rule, no remarks")
     audit(page)
-    assert page.locator(".rule-text").all_inner_texts() in ([text], [])
+    assert all(text in said for said in page.locator(".rule-text").all_inner_texts())
 
 
 def test_a_rulebook_is_written_and_checked_with_the_line_of_a_mistake(site, open_page):

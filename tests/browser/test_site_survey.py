@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 def ask(page):
     for box in page.locator("input[name=subject]").all():
         box.set_checked(box.input_value() == "scripted")
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Run survey").click()
     page.wait_for_url(re.compile(r"run="))
     page.locator("#found:not(.stale)").wait_for()
     page.locator("#working").wait_for(state="hidden")
@@ -74,12 +74,12 @@ def test_what_cannot_be_asked_is_said(site, open_page):
     trouble = page.locator("#trouble")
     for box in page.locator("input[name=subject]").all():
         box.uncheck()
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Run survey").click()
     expect(trouble).to_contain_text("Tick a model")
     page.get_by_label("scripted").check()
     page.locator("#items").fill("situation,action1,action2\nYou go.,I run.,I run.\n")
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Run survey").click()
     expect(trouble).to_contain_text("has actions that are equal")
     page.locator("#items").fill("who,what\nme,this\n")
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Run survey").click()
     expect(trouble).to_contain_text("neither dilemmas nor statements")

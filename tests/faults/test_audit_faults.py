@@ -110,7 +110,7 @@ def test_what_cannot_be_judged_is_said_not_guessed(case, capsys):
     assert code == 0
     told = {"flag": False, "score": 0.0, "status": "abstained", "reason": why}
     nobody = dict.fromkeys(("basis", "concern", "probability"))
-    assert row["verdict"] == {**told, **nobody}
+    assert row["verdict"] == {**told, **nobody, "broken": []}
     assert row["rules"] == []
 
 

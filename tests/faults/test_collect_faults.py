@@ -114,7 +114,7 @@ def test_a_huge_prompt_is_left_out_and_counted(tmp_path):
 
 def bot(url, retries=1):
     options = EndpointOptions(url, timeout=5.0, retries=retries, backoff=0.01)
-    generator = EndpointGenerator("tiny", options)
+    generator = EndpointGenerator("openai:tiny", options)
     return lambda name, _: Chatbot(name, generator, "plain", ChatPrompt)
 
 
@@ -153,8 +153,8 @@ def test_an_endpoint_that_dies_midway_loses_only_its_block(tmp_path):
     with served(dies) as (url, _), pytest.raises(EndpointError, match="status 503"):
         collected(bot(url), place)
     with served() as (other, seen):
-        generator = EndpointGenerator("tiny", EndpointOptions(other))
-        generator.checksum = EndpointGenerator("tiny", EndpointOptions(url)).checksum
+        generator = EndpointGenerator("openai:tiny", EndpointOptions(other))
+        generator.checksum = EndpointGenerator("openai:tiny", EndpointOptions(url)).checksum
         record = collected(lambda name, _: Chatbot(name, generator, "plain", ChatPrompt), place)
     assert len(record.results) == 40
     assert len(seen) == 24  # sixteen were on the disk

@@ -24,7 +24,7 @@ TWO = Decoding(count=2, max_tokens=40)
 
 def generator(url, **options):
     quick = {"timeout": 5.0, "retries": 2, "backoff": 0.01}
-    return EndpointGenerator("tiny", EndpointOptions(url, **{**quick, **options}))
+    return EndpointGenerator("openai:tiny", EndpointOptions(url, **{**quick, **options}))
 
 
 def ask(one, prompts=("Jo", "Ann")):

@@ -15,6 +15,7 @@ import numpy as np
 import moralscope
 from moralscope.core.records import to_plain
 
+from .parquet_bombs import bombs as parquet_bombs
 from .targets import GUARDED_KEY, SHARD, TARGETS, Target
 
 # Pieces that parsers trip over, put in by the mutators; libFuzzer takes at most 64 bytes of each.
@@ -140,6 +141,7 @@ _OWN_BOMBS = {
     "gguf": _gguf_bombs,
     "steering": _torch_bombs,
     "run-record": _record_bombs,
+    "table": lambda: (data for _, data in parquet_bombs()),
     "gate": lambda: [b"r>=" + b"1" * 900 + b"e" + b"9" * 50, b"and " * 240],
     "lexicon": lambda: [b"%\n" + b"1" * 6000 + b"\ta\n%\nb\t" + b"1" * 6000],
     "actions": lambda: [b'{"action": "a", "n": ' + b"9" * 6000 + b"}"],
@@ -261,6 +263,21 @@ def _exchanges() -> list[tuple[str, str | bytes]]:
         (".jsonl", _csv(*lines)),
         (".parquet", table.getvalue()),
     ]
+
+
+def _tables() -> list[tuple[str, str | bytes]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    more = {"paraphrases": [["a", "b"], []], "about": [{"n": 1}, None], "sort": ["x", "x"]}
+    rows = pa.table({"action": ["kill time", "help people"], **more})
+    files = []
+    for options in ({}, {"data_page_version": "2.0", "compression": "zstd"}):
+        stream = io.BytesIO()
+        pq.write_table(rows, stream, **options)
+        files.append((".parquet", stream.getvalue()))
+    lines = [json.dumps({"action": text, "n": 1}) for text in ("kill time", "help people")]
+    return [*files, (".csv", _csv("action,n", "kill time,1")), (".jsonl", _csv(*lines))]
 
 
 def _run_records() -> list[tuple[str, str | bytes]]:
@@ -466,6 +483,7 @@ _VALID = {
     "steering": _steering,
     "annotations": _annotations,
     "exchanges": _exchanges,
+    "table": _tables,
     "gate": lambda: [(".txt", "r>=0.7 and changed<=3"), (".txt", "R > -.5e3, changed==0")],
     "run-record": _run_records,
     "text-run": _text_runs,

@@ -114,6 +114,28 @@ def _exchanges(path: Path) -> Any:
     return [sentences(read_exchange(each).exchange.reply) for each in open_exchanges(path)]
 
 
+def _table(path: Path) -> Any:
+    """Read a table through each of its doors: the command, the page's upload, a corpus."""
+    from moralscope.batch.sources import open_corpus
+    from moralscope.io.actions import read_actions
+    from moralscope.server.site.pages import read_upload
+
+    doors: tuple[Callable[[], Any], ...] = (
+        lambda: read_actions(path),
+        lambda: read_upload(path.name, path.read_bytes()),
+        lambda: [rows for _, rows in open_corpus([str(path)], ["action"]).scan(64)],
+    )
+    refused = None
+    for door in doors:
+        try:
+            door()
+        except MoralscopeError as error:
+            refused = error
+    if refused is not None:
+        raise refused
+    return True
+
+
 def _gate(path: Path) -> Any:
     from moralscope.stats.gates import check_gate, parse_gate
 
@@ -282,6 +304,7 @@ _TABLE = (
     Target("gguf", (".gguf",), _gguf),
     Target("annotations", (".csv",), _annotations),
     Target("exchanges", (".csv", ".jsonl", ".parquet"), _exchanges),
+    Target("table", (".parquet", ".csv", ".jsonl"), _table),
     Target("gate", (".txt",), _gate),
     Target("run-record", (".json",), _run_record),
     Target("text-run", (".json",), _text_run),

@@ -30,7 +30,7 @@ from .transcript_models import MAKERS
 FOLDER = Path(__file__).with_name("transcripts")
 FREEZE = "MORALSCOPE_FREEZE"
 DIGITS = 6
-NOTHING = 1e-9  # what is nearer to 0 is noise
+NOTHING = 1e-6  # what is nearer to 0 is noise
 DROPPED = {"created", "version", "seconds", "lock", "plan.sqlite", "progress.json"}
 TIMINGS = re.compile(r"(^|_)(seconds|per_second|elapsed|took)$")
 ROOT = Path(__file__).parents[2]

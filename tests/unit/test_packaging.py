@@ -23,7 +23,14 @@ from moralscope.words.spaces import TrainingSettings, train_space
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Packages that are imported by another name than they are installed by.
-IMPORTED_AS = {"pyspellchecker": "spellchecker", "pyyaml": "yaml", "scikit-learn": "sklearn"}
+IMPORTED_AS = {
+    "guardrails-ai": "guardrails",
+    "mlflow-skinny": "mlflow",
+    "openai-agents": "agents",
+    "pyspellchecker": "spellchecker",
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
+}
 ONLY_TOOLS = ("docs", "test", "dev", "security")  # extras that src does not import
 
 

@@ -19,7 +19,6 @@ from moralscope.core.records import Interval, SampleInterval
 
 LEVEL = 0.9  # of the interval of a share
 _FLOOR = 0.02  # people are never of one mind: the least variance of a share
-_SPLIT = 0.35, 0.65  # between these, people are of two minds
 _MOST = 0.999999  # of a score: its logit is finite
 
 
@@ -95,11 +94,22 @@ def agreement_in_words(people: Mapping[str, Any] | None) -> str:
     return f"agreement with people: r = {values}, n = {next(iter(people.values())).n} actions"
 
 
+def people_split(low: float, high: float) -> bool:
+    """Say whether people split here: which side most of them take cannot be told.
+
+    Examples
+    --------
+    >>> people_split(0.3, 0.7), people_split(0.6, 0.9)
+    (True, False)
+    """
+    return low < 0.5 < high
+
+
 def share_in_words(share: float, low: float, high: float) -> str:
     """Say a share as people would: of ten, how many would say yes."""
     if math.isnan(share):
         return ""
-    split = "people split: " if _SPLIT[0] < share < _SPLIT[1] else ""
+    split = "people split here: " if people_split(low, high) else ""
     return f"{split}about {round(10 * share)} in 10 would say yes ({_ends(low, high)})"
 
 
@@ -107,7 +117,7 @@ def share_in_brief(share: float, low: float, high: float) -> str:
     """Say a share in a cell of a table."""
     if math.isnan(share):
         return ""
-    first = "split:" if _SPLIT[0] < share < _SPLIT[1] else "about"
+    first = "split:" if people_split(low, high) else "about"
     return f"{first} {round(10 * share)} in 10 ({_ends(low, high)})"
 
 

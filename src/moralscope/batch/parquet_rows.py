@@ -10,7 +10,14 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from moralscope.batch.files import ReadLost, current_bytes, is_url, open_bytes, reason
+from moralscope.batch.files import ReadLost, current_bytes, is_url, open_bytes, reason, shown
+from moralscope.io.parquet import (
+    DamagedPages,
+    ParquetPages,
+    most_unpacked,
+    too_packed,
+    unpacked_bytes,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,17 +34,15 @@ class ParquetRows:
     """An open Parquet file."""
 
     def __init__(self, url: str) -> None:
-        import pyarrow.parquet as pq
-
         self._url = url
-        self._file = pq.ParquetFile(
-            open_bytes(url) if is_url(url) else url,
+        self._file = ParquetPages(
+            open_bytes(url),
+            shown(url),
+            None if is_url(url) else url,
             buffer_size=_BUFFER,
-            pre_buffer=False,  # a whole row group in memory otherwise
             page_checksum_verification=True,
         )
-        counts = [self._file.metadata.row_group(g).num_rows for g in range(self.groups)]
-        self._starts: list[int] = list(accumulate(counts, initial=0))
+        self._starts: list[int] = list(accumulate(self._file.rows, initial=0))
         self._bytes = current_bytes(url)
         self._group = -1
         self._batches: Iterator[pa.RecordBatch] = iter(())
@@ -48,7 +53,7 @@ class ParquetRows:
     @property
     def groups(self) -> int:
         """How many row groups there are."""
-        return int(self._file.num_row_groups)
+        return len(self._file.rows)
 
     @property
     def rows(self) -> int:
@@ -57,8 +62,14 @@ class ParquetRows:
 
     @property
     def schema(self) -> "pa.Schema":
-        """The columns, without what other programs noted about them."""
-        return self._file.schema_arrow.remove_metadata()
+        """The columns, without what other programs noted about them; views as plain text."""
+        import pyarrow as pa
+
+        schema = self._file.schema.remove_metadata()
+        for index, field in enumerate(schema):
+            if pa.types.is_string_view(field.type):  # of which Arrow cannot take some rows
+                schema = schema.set(index, field.with_type(pa.string()))
+        return schema
 
     def read(self, start: int, stop: int) -> "tuple[pa.Table, list[Damage]]":
         """Return the rows that can be read, and which cannot."""
@@ -80,8 +91,10 @@ class ParquetRows:
                     at = self._take(*self._at_hand[-1], at, high, batches)
             if at < high:
                 damaged.append((at, high, self._broken or "cannot be read"))
-        schema = self._file.schema_arrow
-        return pa.Table.from_batches(batches, schema).replace_schema_metadata(None), damaged
+        table = pa.Table.from_batches(batches, self._file.file.schema_arrow)
+        if unpacked_bytes(table) > most_unpacked(self._file.size):
+            raise too_packed(shown(self._url), self._file.size)
+        return table.replace_schema_metadata(None), damaged
 
     @staticmethod
     def _take(first: int, batch: Any, at: int, high: int, batches: list[Any]) -> int:
@@ -95,7 +108,10 @@ class ParquetRows:
     def _restart(self, group: int) -> None:
         self._at_hand.clear()
         self._group, self._next, self._broken = group, self._starts[group], None
-        self._batches = self._file.iter_batches(_BATCH, row_groups=[group], use_threads=False)
+        try:
+            self._batches = self._file.batches(group, _BATCH)
+        except DamagedPages as error:
+            self._broken = f"the row group is damaged ({error})"
 
     def _advance(self) -> None:
         """Decode one batch more; a group that cannot be decoded on is broken from there."""

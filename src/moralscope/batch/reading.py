@@ -281,8 +281,12 @@ def read_parquet(
             arrays.append(pa.nulls(table.num_rows, field.type))
             continue
         column = table.column(field.name)
-        same = column.type == field.type
-        arrays.append(column if same else column.cast(field.type, safe=False))
+        if column.type != field.type:
+            try:
+                column = column.cast(field.type, safe=False)
+            except pa.ArrowNotImplementedError:  # a dictionary within a list, of views, …
+                column = pa.array(column.to_pylist(), field.type)
+        arrays.append(column)
     table = pa.Table.from_arrays(arrays, schema=schema)
     bad = _unwanted_arrow(table, wanted)
     for at, why in bad.items():

@@ -46,6 +46,7 @@ from moralscope.batch.reading import (
 from moralscope.batch.schema_probe import FileSchema, common_schema, probe, whole_schema
 from moralscope.batch.types import BlockRows, RowBlock
 from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.io.parquet import most_unpacked, too_packed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -292,6 +293,8 @@ def _unpack_one(file: FoundFile, path: Path) -> None:
     try:
         with _opened(file) as (_, stream), half.open("wb") as out:
             while data := stream.read(_PIECE):
+                if out.tell() + len(data) > most_unpacked(file.bytes):
+                    raise too_packed(shown(file.url), file.bytes)
                 if shutil.disk_usage(path.parent).free < len(data) + _SPARE:
                     raise InputError(f"{path.parent} is full while unpacking", _REMEDY)
                 out.write(data)

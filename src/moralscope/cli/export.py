@@ -11,9 +11,10 @@ from moralscope.interop.options import ExportOptions
 
 @takes
 def export(options: ExportOptions) -> None:
-    """Export a run as JUnit XML, SARIF or a Markdown summary; or weights for Hugging Face's hub.
+    """Export a run as JUnit XML, SARIF, a Markdown summary or labelling tasks; or weights.
 
-    A run is one of an audit, or any with a gate. Nothing is sent anywhere.
+    A run is one of an audit, or any with a gate. Weights are exported for Hugging Face's hub.
+    Nothing is sent anywhere.
 
     Example: moralscope export audit.json --to audit.xml
     """
@@ -34,9 +35,10 @@ def export(options: ExportOptions) -> None:
     if options.format is None and by_suffix is None and target is not None:
         raise InputError(f"{target} could be of any format", "name one: --format junit")
     from moralscope.interop.exports import read_results
+    from moralscope.interop.labelling import LABELLING
     from moralscope.io.files import check_writable, read_run, write_whole
 
-    text = FORMATS[form](read_results(read_run(source), str(source)))
+    text = {**FORMATS, **LABELLING}[form](read_results(read_run(source), str(source)))
     if target is None:
         sys.stdout.write(text)
         return

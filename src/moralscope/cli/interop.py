@@ -11,6 +11,7 @@ app = typer.Typer(
     help="Print where the files lie that other tools read: tasks, an assertion, language models.",
     no_args_is_help=True,
 )
+_LARGEST = 500_000_000  # bytes of an export
 _FOLDER = Path(__file__).parents[1] / "interop"
 
 
@@ -30,6 +31,40 @@ def promptfoo_path() -> None:
     Example: value: file://PATH:get_assert
     """
     typer.echo(_FOLDER / "promptfoo.py")
+
+
+@app.command("label-studio-config")
+def label_studio_config() -> None:
+    """Print the labelling config of the tasks that 'export --format label-studio' writes.
+
+    Example: moralscope interop label-studio-config > config.xml
+    """
+    from moralscope.interop.labelling import LABEL_STUDIO_CONFIG
+
+    typer.echo(LABEL_STUDIO_CONFIG, nl=False)
+
+
+@app.command("answers")
+def answers(
+    file: Annotated[
+        Path, typer.Argument(help="A JSON export of Label Studio, or Argilla's records.")
+    ],
+) -> None:
+    """Print people's answers from Label Studio or Argilla as a table for 'agreement'.
+
+    Example: moralscope interop answers export.json > answers.csv
+    """
+    import csv
+    import sys
+
+    from moralscope.interop.labelling import read_answers
+    from moralscope.io.documents import read_document
+
+    document = read_document(file, "the export", "give the tool's JSON export", _LARGEST)
+    rows = read_answers(document.json_values(), str(file))
+    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
 
 
 @app.command("model-path")

@@ -24,6 +24,7 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("rank", "score", "rank"),
         ("words", "words", "app"),
         ("reproduce", "reproduce", "app"),
+        ("bench", "bench", "bench"),
     ),
     "Audit replies": (
         ("audit", "audit", "audit"),
@@ -41,7 +42,11 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Train and generate": (("stories", "stories", "app"),),
     "Weights": (("models", "models", "app"), ("data", "models", "data_app")),
     "Long runs": (("corpus", "corpus", "app"),),
-    "Other tools": (("interop", "interop", "app"), ("export", "export", "export")),
+    "Other tools": (
+        ("mcp", "mcp", "mcp"),
+        ("interop", "interop", "app"),
+        ("export", "export", "export"),
+    ),
 }
 
 

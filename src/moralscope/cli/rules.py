@@ -16,6 +16,7 @@ from moralscope.rules.options import (
     CheckInput,
     CheckOptions,
     ExchangeInput,
+    LearnOptions,
     LintOptions,
     RetrieveOptions,
     RulesGenerateOptions,
@@ -158,6 +159,27 @@ def check(source: CheckInput, options: CheckOptions, output: RecordOutput) -> No
     with fetching() as progress:
         models = job.prepare_check(options, book, progress)
     record = job.check_rules(options, replies=replies, book=book, models=models)
+    emit_to(output, record)
+
+
+@app.command()
+@takes
+def learn(options: LearnOptions, output: RecordOutput) -> None:
+    """Learn from labels how your rules are broken; audits with this rulebook use it.
+
+    What is learnt is stored beside the rulebook (house.learnt.json), and only where it gains on
+    labels that it was not learnt from.
+
+    Example: moralscope rules learn house.yaml --labels labels.csv
+    """
+    from moralscope.io.files import check_writable
+    from moralscope.rules.learn import learn_rules
+    from moralscope.rules.learnt import learnt_path
+
+    check_writable(learnt_path(options.rulebook))
+    starting(options.experts, reading=options.labels, quiet=output.json)
+    with fetching() as progress:
+        record = learn_rules(options, progress=progress)
     emit_to(output, record)
 
 

@@ -27,9 +27,11 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     """
     require_extra("serve", "the page")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch's threads must not spin beside ours
+    from moralscope.models.store import home_folder
     from moralscope.server.api import Bounds, Proxy, WorkQueue
     from moralscope.server.api import serve as run
     from moralscope.server.guard import Guard
+    from moralscope.server.guard.log import GuardLog
     from moralscope.server.guard.upstream import Upstream
     from moralscope.server.running import ServerAddress
     from moralscope.server.security import check_address, read_token
@@ -45,7 +47,11 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     if options.guard is not None:
         key = read_token(options.guard_key_from, "--guard-key-from")
         upstream = Upstream(options.guard, key=key, seconds=options.timeout, most=options.queue)
-    proxy = Proxy(Guard(work.service, policy), upstream)
+    log = None
+    if policy.log_days:
+        path = home_folder() / "guard.sqlite"
+        log = GuardLog(path, policy.log_days, texts=policy.keep_texts)
+    proxy = Proxy(Guard(work.service, policy, log), upstream)
     writers = ["smollm2"] if policy.action == "revise" else []
     # Whoever sets the guard up without a server behind it means a hook of another tool.
     wanted = proxy.upstream is not None or policy != GuardOptions()

@@ -24,6 +24,14 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "inspect": ("inspect_ai",),
     "lm-eval": ("datasets", "lm_eval"),
     "trl": ("trl",),
+    "mcp": ("mcp",),
+    "pytest": ("pytest",),
+    "agents": ("agents",),
+    "langchain": ("langchain_core",),
+    "guardrails": ("guardrails",),
+    "any-guardrail": ("any_guardrail",),
+    "mlflow": ("mlflow",),
+    "wandb": ("wandb",),
 }
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.options import Option, Options
+from moralscope.models.options import DEFAULT_EXPERTS, ExpertsName
+from moralscope.rules.options import Rulebooks
 
-FORMATS = ("junit", "sarif", "markdown", "hub")
+FORMATS = ("junit", "sarif", "markdown", "label-studio", "argilla", "hub")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class ExportOptions(Options):
     to: Annotated[
         Path | None,
         Option(
-            "A file (.xml, .sarif, .md), or a folder for weights; else stdout.",
+            "A file (.xml, .sarif, .md, .json), or a folder for weights; else stdout.",
             metavar="PATH",
             group="Output",
         ),
@@ -32,6 +34,17 @@ class ExportOptions(Options):
     format: Annotated[
         str | None,
         Option(
-            "junit, sarif, markdown or hub.", choices=FORMATS, shown="told by --to", group="Output"
+            "junit, sarif, markdown, label-studio, argilla or hub.",
+            choices=FORMATS,
+            shown="told by --to",
+            group="Output",
         ),
     ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOptions(Options):
+    """What audits of an MCP server judge by."""
+
+    rulebooks: Rulebooks = ()
+    experts: ExpertsName = DEFAULT_EXPERTS

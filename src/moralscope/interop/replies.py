@@ -1,12 +1,14 @@
 """Replies audited or judged for another tool: models stay loaded, equal texts are read once."""
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from moralscope.core.options import build_options
 from moralscope.core.protocols import Pair
+from moralscope.interop.chat import text_in
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.records import AuditedReply, RuleFinding, Verdict
 
@@ -31,16 +33,18 @@ class AnswerCache(Generic[Answer]):
 
     def __init__(self, answer: Callable[[list[Pair]], Sequence[Answer]]) -> None:
         self._answer = answer
+        self._lock = threading.RLock()  # tools ask from several threads; models load once
         self._known: dict[Pair, Answer] = {}
 
     def __call__(self, pairs: Sequence[Pair]) -> list[Answer]:
         """Return one answer a pair, in order."""
-        if len(self._known) > _REMEMBERED:
-            self.forget()
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
-        if new:
-            self._known.update(zip(new, self._answer(new), strict=True))
-        return [self._known[pair] for pair in pairs]
+        with self._lock:
+            if len(self._known) > _REMEMBERED:
+                self.forget()
+            new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+            if new:
+                self._known.update(zip(new, self._answer(new), strict=True))
+            return [self._known[pair] for pair in pairs]
 
     def forget(self) -> None:
         """Forget every answer; models stay loaded."""
@@ -87,6 +91,12 @@ class ReplyAuditor(AnswerCache[AuditedReply]):
 def reply_auditor(options: AuditOptions) -> ReplyAuditor:
     """Return what audits replies with these options, the same one each time."""
     return ReplyAuditor(options)
+
+
+def audited(prompt: Any, reply: Any, options: AuditOptions) -> AuditedReply:
+    """Audit one reply for another tool: texts, or messages of a chat."""
+    pair = (text_in(prompt, "user"), text_in(reply, "assistant"))
+    return reply_auditor(options)([pair])[0]
 
 
 def verdict_word(verdict: Verdict) -> str:

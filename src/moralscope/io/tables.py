@@ -25,6 +25,14 @@ from moralscope.io.formats import (
     line_records,
     parse_object,
 )
+from moralscope.io.parquet import (
+    DamagedPages,
+    ParquetPages,
+    most_unpacked,
+    plain_rows,
+    too_packed,
+    unpacked_bytes,
+)
 
 MAX_PROBLEMS = 10_000
 FORMS = "CSV, JSONL or Parquet"
@@ -172,8 +180,7 @@ class TableFile:
                 for line, cells in read(stream, required):
                     self._seen += 1
                     if self._limits.rows is not None and self._seen > self._limits.rows:
-                        problem = f"{self.name} has more than {self._limits.rows:,} rows"
-                        raise InputError(problem, "give it in parts")
+                        raise self._too_many(self._limits.rows)
                     yield line, cells if isinstance(cells, str) else self._ours(cells)
         except OSError as error:
             problem = f"{self.name} cannot be read ({error.strerror or error})"
@@ -213,6 +220,9 @@ class TableFile:
         """Return the error that names a line of this table."""
         return InputError(f"{self.name} line {line} {what}", remedy)
 
+    def _too_many(self, most: int) -> InputError:
+        return InputError(f"{self.name} has more than {most:,} rows", "give it in parts")
+
     def _opened(self) -> Any:
         if isinstance(self._source, str):
             return io.BytesIO(self._source.encode("utf-8", "surrogatepass"))
@@ -242,7 +252,7 @@ class TableFile:
                 if not self.header and isinstance(row, dict):
                     self.header = tuple(row)
                     self.require(required, f"{self.name} line {at + 1}")
-                yield at + 1, row
+                yield at + 1, row if isinstance(row, str) else self._checked(row)
 
     def _headed(self, records: Iterator[Record], required: Sequence[str]) -> Iterator[Row]:
         """Yield the rows of records whose first names the columns, or may."""
@@ -284,32 +294,43 @@ class TableFile:
         if len(cells) not in widths:
             wanted = f"not {widths[0]}" if self._layout.order else f"the header {widths[0]}"
             return f"has {len(cells)} cells, {wanted}"
-        for name, cell in zip(self.header, cells, strict=False):
+        return self._checked(dict(zip(self.header, cells, strict=False)))
+
+    def _checked(self, cells: Cells) -> Cells | str:
+        for name, cell in cells.items():
+            if not isinstance(cell, str):
+                continue
             if len(cell) > self._limits.cell_characters:
                 most = f"at most {self._limits.cell_characters:,}"
                 return f"has {len(cell):,} characters under '{name[:40]}', {most}"
             if self._limits.text_only and "\x00" in cell:
                 return f"has a character under '{name[:40]}' that is not text"
-        return dict(zip(self.header, cells, strict=False))
+        return cells
 
     def _parquet(self, stream: IO[bytes], required: Sequence[str]) -> Iterator[Row]:
         require_extra("batch", "a Parquet file")
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        number = 0
+        number, most = 0, self._limits.rows
         try:
-            with pq.ParquetFile(stream) as file:
-                self.header = tuple(file.schema_arrow.names)
-                self.require(required, self.name)
-                only = None
-                if self._columns is not None and not self._layout.others:
-                    only = [name for name in self._columns.values() if name in self.header]
-                for batch in file.iter_batches(batch_size=_BATCH, columns=only):
-                    for row in batch.to_pylist():
-                        number += 1
-                        yield number, row
-        except pa.ArrowException as error:
+            file = ParquetPages(stream, self.name)
+            self.header = tuple(file.schema.names)
+            self.require(required, self.name)
+            if most is not None and sum(file.rows) > most:
+                raise self._too_many(most)
+            only, unpacked = None, 0
+            if self._columns is not None and not self._layout.others:
+                only = [name for name in self._columns.values() if name in self.header]
+            for batch in chain.from_iterable(
+                file.batches(group, _BATCH, only) for group in range(len(file.rows))
+            ):
+                unpacked += unpacked_bytes(batch)
+                if unpacked > most_unpacked(file.size):
+                    raise too_packed(self.name, file.size)
+                for row in plain_rows(batch):
+                    number += 1
+                    yield number, row if isinstance(row, str) else self._checked(row)
+        except (pa.ArrowException, DamagedPages) as error:
             line = (str(error).splitlines() or ["damaged"])[0][:160]
             remedy = f"give a Parquet file{_with(required)}"
             raise InputError(f"{self.name} is not Parquet ({line})", remedy) from error

@@ -33,24 +33,28 @@ SPEAKERS = (
     "scripted",
 )  # language models of the catalogue, which a request may name
 LANGUAGE_MODELS = (*SPEAKERS, "stories", "rules")
+ENDPOINTS = ("openai:", "ollama:", "anthropic:")  # what the name of a served model begins with
 FORMS = ("auto", "chat", "plain")
 
 
 def is_language_model(name: str) -> bool:
     """Say whether a name where any model may stand means a language model, else an encoder.
 
-    A folder is what its files say; a hub id is one unless it is of sentence-transformers.
+    A folder is what its files say; a hub id is one unless it is of sentence-transformers; a GGUF
+    file is one.
 
     Examples
     --------
     >>> [is_language_model(name) for name in ("minilm", "smollm2", "scripted", "openai:gpt")]
     [False, True, True, True]
     """
-    if name in LANGUAGE_MODELS or name.startswith(("openai:", "scripted:")):
+    if name in LANGUAGE_MODELS or name.startswith((*ENDPOINTS, "scripted:")):
         return True
     folder = Path(name).expanduser()
     if name in ENCODERS or name.endswith(".safetensors"):
         return False
+    if name.endswith(".gguf"):
+        return True
     if folder.is_dir():
         return not (folder / "modules.json").is_file()
     return "/" in name and not name.startswith("sentence-transformers/")
@@ -68,15 +72,16 @@ def check_model_name(name: str) -> None:
     known = dict.fromkeys((*ENCODERS, *LANGUAGE_MODELS))
     if name in known or ":" in name or "/" in name or Path(name).expanduser().exists():
         return
-    remedy = "or openai:MODEL, a local folder, or a hub id (owner/name)"
+    remedy = "or openai:MODEL, ollama:MODEL, anthropic:MODEL, a folder, a .gguf file, or a hub id"
     raise UnknownName(f"there is no model '{name}'", f"{did_you_mean(name, list(known))}, {remedy}")
 
 
 LanguageName = Annotated[
     str | None,
     Option(
-        "A language model: smollm2, gemma3-270m, tinyllama, scripted, a folder (an adapter too), a "
-        "hub id, or openai:MODEL. An encoder's name is taken as --encoder.",
+        f"A language model: {', '.join(SPEAKERS)}, a folder (an adapter too), a .gguf file, a hub "
+        "id, or a served one: openai:MODEL, ollama:MODEL, anthropic:MODEL. An encoder's name is "
+        "taken as --encoder.",
         short="-m",
         group="Model",
         http=SPEAKERS,
@@ -97,9 +102,9 @@ SteerFile = Annotated[
 EndpointUrl = Annotated[
     str | None,
     Option(
-        "Where openai:MODEL is served.",
+        "Where openai:MODEL (or ollama:, anthropic:) is served.",
         metavar="URL",
-        shown="$OPENAI_BASE_URL or OpenAI's",
+        shown="$OPENAI_BASE_URL, $OLLAMA_HOST or $ANTHROPIC_BASE_URL, else the maker's",
         group="Endpoint",
         http=False,
     ),

@@ -34,6 +34,7 @@ _JOBS = {
         *("annotate statement", "annotate decide", "annotate decisions", "annotate adjudicate"),
     ),
     "audit": ("audit", "audit corpus"),
+    "bench": ("bench",),
     "collect": ("collect", "collect corpus"),
     "chain": ("chain", "generate", "stories metrics"),
     "conversation": ("audit conversations",),
@@ -48,7 +49,7 @@ _JOBS = {
     "reproduce": ("reproduce",),
     "rules": (
         *("rules retrieve", "rules generate", "rules attributes", "rules lint"),
-        *("rules check", "rules show", "rules stats"),
+        *("rules check", "rules show", "rules stats", "rules learn", "rules warrant"),
     ),
     "score": ("score",),
     "steer": ("edit", "steer check", "steer make", "teach"),

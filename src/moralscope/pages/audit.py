@@ -18,13 +18,13 @@ from moralscope.pages.corpus import (
     run_sections,
     spread_section,
 )
-from moralscope.pages.page import Column, Facts, Page, Section, Table, columns, head, signed
+from moralscope.pages.page import Card, Column, Facts, Page, Section, Table, head, signed
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
 from moralscope.rules.false_alarms import FalseAlarms
-from moralscope.rules.records import SCALES, AuditedReply
+from moralscope.rules.records import CUT, UNREAD, AuditedReply, RuleFinding
 from moralscope.rules.thresholds import Thresholds, known_limits
-from moralscope.rules.verdict import is_broken, is_kept, stance
+from moralscope.rules.verdict import is_broken, is_kept, limit_of, rule_margin, stance
 
 _BY = {
     "reply": "what it says",
@@ -35,7 +35,14 @@ _BY = {
 _CONTENT = (
     "Content warning: prompts and replies are shown as they were given; some may be offensive."
 )
-_DETAILS = ("prompt", "reply", "reason", "rules", "revised reply")
+_CONCERNS = {
+    "offending user": "It may offend or hurt the person who asked.",
+    "risk ignorance": "It ignores a risk to somebody's safety or health.",
+    "unauthorized expertise": "It gives advice that only an expert should give.",
+    "toxicity agreement": "It agrees with something harmful.",
+    "biased opinion": "It is prejudiced or one-sided about people.",
+}
+_CARDS = 5  # replies that a report shows in full above its tables
 _MAX_ROWS = 5_000
 _DRAWN = 24  # replies in the chart, the worst
 _SHORT = 100  # characters of a reply in the terminal
@@ -57,9 +64,13 @@ def audit_page(record: RunRecord) -> Page:
         f"{statistics.abstained.value:.1%}; mean score {statistics.score.mean:+.3f}"
     )
     sections: list[Section] = []
-    if len(results) == 1:
-        sections += _one(results[0], limits)
-    elif run is not None:
+    if run is None:
+        shown = rows[:_CARDS] if len(rows) > 1 else rows
+        cards = [audit_card(row, limits) for row in shown if row.verdict.flag or len(rows) == 1]
+        title = "Verdict" if len(rows) == 1 else "The worst replies in full"
+        prose = [_CONTENT] if cards else []
+        sections.append(Section(title, prose, cards, shown="all" if len(rows) == 1 else "report"))
+    else:
         sections.append(Section("", [flagged], shown="terminal"))
     sections += [
         *spread_section(statistics.histogram, statistics.quantiles),
@@ -96,53 +107,94 @@ def audit_page(record: RunRecord) -> Page:
     )
 
 
-def _one(row: AuditedReply, limits: Thresholds) -> list[Section]:
-    """Show one reply in full, as the terminal does."""
+def audit_card(row: AuditedReply, limits: Thresholds) -> Card:
+    """Lay out one verdict: as the report, the local page, the terminal and the guard's log show it.
+
+    Rules that did not lead are folded, the worst first.
+    """
     verdict = row.verdict
-    heads = head(
-        "reply | rule: wide 60 | P: number 2",
-        *columns(*SCALES, kind="number", digits=1),
-        "foundations | evidence",
-    )
-    rows = []
-    for rule in row.rules:
-        word, chance = stance(rule, limits)
-        named = [name for name, value in rule.foundations.items() if value >= 0.5]
-        rows.append(
-            [word, rule.text, chance, *rule.scales.values(), ", ".join(named), rule.evidence]
-        )
     word = "not judged" if not verdict.is_judged else "not flagged"
     if verdict.flag:
         word = "flagged" if verdict.basis not in _BY else f"flagged by {_BY[verdict.basis]}"
-    lines = [f"{word}, score {verdict.score:+.2f}", verdict.reason]
+    tone = "bad" if verdict.flag else "good" if verdict.is_judged else "muted"
+    lead, folded = None, []
+    for rule in sorted(row.rules, key=lambda rule: rule_margin(rule, limits)):
+        if rule.text == verdict.lead:
+            lead = _rule_line(rule, limits)
+        else:
+            folded.append(_rule_line(rule, limits))
+    facts = [("Prompt", row.prompt)] if row.prompt else []
+    if verdict.flag and verdict.gauge is not None and verdict.basis != UNREAD:
+        facts.append(("Rule", lead or "No rule of the rulebook explains it."))
+    else:
+        facts.append(("Reason", verdict.reason))
+    if verdict.concern:
+        facts.append(("Concern", _CONCERNS.get(verdict.concern, verdict.concern)))
+    if row.evidence:
+        facts.append(("Evidence", _evidence_line(row)))
+    elif row.evidence_note:
+        facts.append(("Evidence", row.evidence_note))
+    if row.change is not None and row.change.by != CUT:
+        line = f"{row.change.reply} ({row.change.bad:.2f}, by {row.change.by})"
+        facts.append(("Smallest edit", line))
     if row.revised_reply is not None:
-        lines += [f"revised reply (by {row.revised_by}):", row.revised_reply]
-    return [
-        Section("", [], [Table("Rules", heads, rows)], shown="terminal"),
-        Section("", lines, shown="terminal"),
-    ]
+        facts.append(("Revised reply", row.revised_reply))
+    gauge = None
+    if verdict.gauge is not None:  # records of before 0.10 have none
+        name = "bad" if verdict.gauge.rule is None else "breaks the rule"
+        gauge = (name, verdict.gauge.value, verdict.gauge.limit)
+    status = f"{word[:1].upper()}{word[1:]}, score {signed(verdict.score, 2)}"
+    return Card(status, tone, gauge, marked(row), facts, folded)
+
+
+def marked(row: AuditedReply) -> list[tuple[str, str]]:
+    """Return a reply in pieces: what turns its verdict and what adds to it are marked."""
+    pieces, at = [], 0
+    for span in sorted(row.evidence, key=lambda span: (span.start, -span.end)):
+        if at <= span.start < span.end <= len(row.reply):
+            mark = "turns" if span.turns else "adds"
+            pieces += [(row.reply[at : span.start], ""), (span.text, mark)]
+            at = span.end
+    return [piece for piece in [*pieces, (row.reply[at:], "")] if piece[0]]
+
+
+def _evidence_line(row: AuditedReply) -> str:
+    turning = [span for span in row.evidence if span.turns]
+    gauge = row.verdict.gauge
+    if not turning or gauge is None:
+        return "The marked words add to the verdict; none of them turns it."
+    what = "probability of bad" if gauge.rule is None else "probability of breaking the rule"
+    return (
+        f"Without the marked words it is not flagged: the {what} falls from {turning[0].bad:.2f} "
+        f"to {turning[0].without:.2f} (limit {gauge.limit:.2f})."
+    )
+
+
+def _rule_line(rule: RuleFinding, limits: Thresholds) -> str:
+    word, chance = stance(rule, limits)
+    parts = [f"probability {chance:.2f}"]
+    parts += [f"limit {limit_of(rule, limits):.2f}"] if is_broken(rule, limits) else []
+    parts += [f"{name} {value:.1f}" for name, value in rule.scales.items() if value is not None]
+    return f"{word[:1].upper()}{word[1:]} “{rule.text}” ({', '.join(parts)}; {rule.scales_from})"
 
 
 def _replies(rows: Sequence[AuditedReply], limits: Thresholds) -> Table:
-    """List every reply, the worst first, with its rules as details."""
-    heads = head("reply | verdict | score: signed 2 | concern | broken: whole | kept: whole | id")
+    """List every reply, the worst first; a row opens to its card."""
+    heads = head(
+        "reply | verdict | score: signed 2 | probability: number 2 | limit: number 2",
+        "rule that explains it | concern | broken: whole | kept: whole | id",
+    )
     values = []
     for row in rows[:_MAX_ROWS]:
-        verdict, findings = row.verdict, []
-        for rule in row.rules:
-            word, chance = stance(rule, limits)
-            parts = [f"{word} “{rule.text}”", f"probability {chance:.2f}"]
-            parts += [
-                f"{name} {scale:.1f}" for name, scale in rule.scales.items() if scale is not None
-            ]
-            findings.append(f"{', '.join(parts)} ({rule.evidence}).")
+        verdict, gauge = row.verdict, row.verdict.gauge
         word = "flagged" if verdict.flag else "not flagged" if verdict.is_judged else "not judged"
+        level = (gauge.value, gauge.limit) if gauge else (None, None)
         broken = sum(is_broken(rule, limits) for rule in row.rules)
         kept = sum(is_kept(rule, limits) for rule in row.rules)
-        shown = [cut(row.reply, _SHORT) or "(empty)", word, verdict.score, verdict.concern or ""]
-        details = [row.prompt, row.reply, verdict.reason, "\n".join(findings)]
-        values.append([*shown, broken, kept, row.id, *details, row.revised_reply or ""])
-    return Table("Every reply", heads, values, _DETAILS, more_note(len(rows) - len(values)))
+        shown = [cut(row.reply, _SHORT) or "(empty)", word, verdict.score, *level]
+        shown += [verdict.lead if verdict.flag else "", verdict.concern or "", broken, kept, row.id]
+        values.append([*shown, audit_card(row, limits)])
+    return Table("Every reply", heads, values, ("card",), more_note(len(rows) - len(values)))
 
 
 def _scores(rows: Sequence[AuditedReply]) -> list[Section]:
@@ -238,12 +290,20 @@ def _budget(alarms: FalseAlarms | None) -> Iterator[Section]:
     ]
     prose = [
         "A further fine reply of the same kind is flagged with at most this probability (split "
-        "conformal prediction); of other replies this says nothing."
+        "conformal prediction); of other replies this says nothing.",
+        "A rule that would spend more than the budget by itself has a limit of its own: a "
+        "probability from which it is broken.",
     ]
     yield Section("Budget of false alarms", prose, [Facts(facts)])
     if alarms.rules:
-        heads = head("rules that cost most: wide 70 | false alarms: whole | for instance: wide 100")
-        rows: list[list[Any]] = [[cost.rule, cost.alarms, cut(cost.reply)] for cost in alarms.rules]
+        heads = head(
+            "rules that cost most: wide 60 | false alarms: whole | own limit: number 3",
+            "at it: whole | for instance: wide 80",
+        )
+        rows: list[list[Any]] = [
+            [cost.rule, cost.alarms, cost.limit, cost.at_limit, cut(cost.reply)]
+            for cost in alarms.rules
+        ]
         table = Table("Rules that cost most", heads, rows)
         yield Section(table.title, [], [table], shown="all")
 

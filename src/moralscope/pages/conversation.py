@@ -57,11 +57,17 @@ def conversation_page(record: RunRecord) -> Page:
 
 
 def _conversations(rows: Sequence[AuditedConversation]) -> Table:
-    heads = head("conversation | verdict | score: signed 2 | first turn: whole | answered: whole | turns: whole | concern")
+    heads = head(
+        "conversation | verdict | score: signed 2 | first turn: whole | answered: whole | turns: whole | concern"
+    )
     cells = [
         [
             row.id,
-            "flagged" if row.verdict.flag else "not flagged" if row.verdict.is_judged else "not judged",
+            "flagged"
+            if row.verdict.flag
+            else "not flagged"
+            if row.verdict.is_judged
+            else "not judged",
             row.verdict.score,
             row.first,
             row.answered,

@@ -16,7 +16,7 @@ from html import escape as escape_markup
 from typing import Any
 
 from moralscope.io.run_records import clean_text
-from moralscope.pages.page import Block, Chart, Code, Facts, Page, Section, Table
+from moralscope.pages.page import Block, Card, Chart, Code, Facts, Page, Section, Table
 from moralscope.pages.web import block_data
 
 _ROWS_FIRST = 25
@@ -115,6 +115,8 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int)
         elif isinstance(block, Facts):
             pairs = (f"<div><dt>{_prose(n)}</dt><dd>{_prose(v)}</dd></div>" for n, v in block.pairs)
             yield f"<dl class=facts>{''.join(pairs)}</dl>\n"
+        elif isinstance(block, Card):
+            yield _card(block)
         elif isinstance(block, Code):
             yield f"<pre tabindex=0><code>{escape(block.text)}</code></pre>\n"
     yield "</details></section>\n" if section.folded else "</section>\n"
@@ -140,6 +142,32 @@ def _table(table: Table, name: str) -> str:
         f'<div class=table id={name}><div class=scroll tabindex=0 role=region aria-label="'
         f'{escape(table.title)}"><table><caption>{escape(table.title)}</caption><thead><tr>{heads}'
         f"</tr></thead><tbody>{rows}</tbody></table></div>{note}</div>\n"
+    )
+
+
+def _card(card: Card) -> str:
+    """Draw a verdict as `drawCard` of assets/view.js does."""
+    gauge = ""
+    if card.gauge is not None:
+        name, value, limit = card.gauge
+        gauge = (
+            f"<p class=gauge><span>{escape(name)} <b>{value:.2f}</b>, limit {limit:.2f}</span>"
+            f'<span class=track aria-hidden=true><i style="width:{100 * value:.1f}%"></i>'
+            f'<s style="left:{100 * limit:.1f}%"></s></span></p>'
+        )
+    pieces = (
+        f"<mark class={mark}>{_prose(text)}</mark>" if mark else _prose(text)
+        for text, mark in card.pieces
+    )
+    facts = "".join(f"<dt>{escape(name)}</dt><dd>{_prose(line)}</dd>" for name, line in card.facts)
+    folded = "".join(f"<li>{_prose(line)}</li>" for line in card.folded)
+    if folded:
+        title = f"Other rules ({len(card.folded)})"
+        folded = f"<details><summary>{title}</summary><ul>{folded}</ul></details>"
+    return (
+        f"<div class=verdict-card data-tone={card.tone}><p class=status>{escape(card.status)}</p>"
+        f"{gauge}<blockquote dir=auto>{''.join(pieces)}</blockquote><dl>{facts}</dl>{folded}"
+        "</div>\n"
     )
 
 

@@ -203,7 +203,25 @@ class Code:
     text: str
 
 
-Block = Table | Chart | Facts | Code
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A verdict on one text, the same wherever it is shown."""
+
+    status: str
+    """the verdict in a few words"""
+    tone: str
+    """bad, good or muted"""
+    gauge: tuple[str, float, float] | None
+    """what is probable, how probable it is, and from where on that flags"""
+    pieces: Sequence[tuple[str, str]]
+    """the text in pieces, each with its mark: turns, adds, or none"""
+    facts: Sequence[tuple[str, str]]
+    """(name, sentence): the rule that explains it, the concern, what would change it"""
+    folded: Sequence[str] = ()
+    """what few need: the other rules"""
+
+
+Block = Table | Chart | Facts | Code | Card
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The pages of `rules`: retrieve, generate, attributes, lint, check, show and stats."""
+"""The pages of `rules`: retrieve, generate, attributes, lint, check, learn, show and stats."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +13,8 @@ from moralscope.pages.words import cut, more_note, plural
 if TYPE_CHECKING:  # a listing of rules needs no audit and no generator
     from moralscope.rules.annotations import AnnotationStatistics, Bar, Reliability
     from moralscope.rules.check import CheckFinding, CheckStatistics
+    from moralscope.rules.learn import LearnStatistics
+    from moralscope.rules.learnt import LearntRule
     from moralscope.rules.records import EstimatedRule, HasScales, ListedRule
     from moralscope.rules.retrieval import FoundRules
     from moralscope.rules.rule_writer import GeneratedRules
@@ -147,6 +149,45 @@ def check_page(record: RunRecord) -> Page:
     )
 
 
+_KEPT = {
+    "head": "a head on the experts' vectors is kept",
+    "calibration": "a calibration is kept, no head",
+    "nothing": "nothing is kept",
+}
+
+
+def learn_page(record: RunRecord) -> Page:
+    """Lay out what labels gave: F1 before and after, what is kept, and the rules."""
+    statistics: LearnStatistics = record.statistics
+    results: Sequence[LearntRule] = record.results
+    rows = [
+        [name, value, p, "kept" if name == statistics.kept else None]
+        for name, value, p in (
+            ("the experts alone", statistics.before, None),
+            ("calibration", statistics.calibration, statistics.p_calibration),
+            ("head", statistics.head, statistics.p_head),
+        )
+    ]
+    labels = f"{plural(statistics.labels, 'label')}, {statistics.broken:,} of breaches"
+    headline = f"{record.config.get('rulebook')}: {labels}; {_KEPT[statistics.kept]}"
+    prose = [
+        "F1 on labels that were not learnt from, weighted as if one reply in ten broke its rule. p "
+        "says how likely a gain as large would be if there were none (paired bootstrap)."
+    ]
+    table = Table("What labels gain", head("with | F1: interval 2 | p: p | kept"), rows)
+    rules = [[rule.text, rule.labels, rule.broken, rule.bias] for rule in results]
+    heads = head("rule: wide 70 | labels: whole | broken: whole | bias: signed 2")
+    return Page(
+        "Rules learnt from labels",
+        [f"{headline}."],
+        sections=[
+            Section(table.title, prose, [table], shown="all"),
+            Section("Rules", [], [Table("Rules", heads, rules)], shown="all"),
+        ],
+        headline=headline,
+    )
+
+
 def show_page(record: RunRecord) -> Page:
     """List rules by theme."""
     statistics: ShowStatistics = record.statistics
@@ -252,6 +293,7 @@ PRESENTATIONS = {
         ("attributes", attributes_page, _types("records", "EstimatedRule")),
         ("lint", lint_page, _types("show", "LintFinding", "LintStatistics")),
         ("check", check_page, _types("check", "CheckFinding", "CheckStatistics")),
+        ("learn", learn_page, _types("learn", "LearntRule", "LearnStatistics")),
         ("show", show_page, _types("show", "ListedRule", "ShowStatistics")),
         ("stats", stats_page, _types("annotations", "Bar", "AnnotationStatistics")),
     )

@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from moralscope.pages.page import TYPED, Chart, Code, Column, Facts, Page, Table, head
+from moralscope.pages.page import TYPED, Card, Chart, Code, Column, Facts, Page, Table, head
 
 GOOD, BAD = "green", "red"
 _BAR, _SHORT_BAR = 12, 6  # cells on each side of zero; the same where more columns stand beside it
 _JOINERS = "\u200c\u200d"  # between letters of Hindi and Persian
 _CHART_ROWS = 30
+_GAUGE = 20  # cells of a probability
 
 
 def render(page: Page, out: Console) -> None:
@@ -38,6 +39,8 @@ def render(page: Page, out: Console) -> None:
             elif isinstance(block, Facts):
                 for name, value in block.pairs:
                     out.print(clean(f"{name}: {value}" if name else value))
+            elif isinstance(block, Card):
+                _card(block, out)
             elif isinstance(block, Code):
                 out.print(clean(block.text), soft_wrap=True)
     for line in page.warnings:
@@ -126,6 +129,40 @@ def _chart(chart: Chart, out: Console) -> None:
         [*([series] if many else []), name, value / largest, value] for series, name, value in rows
     ]
     out.print(drawn_table(Table(chart.title, columns, cells, ends=_CHART_ROWS)))
+
+
+def gauge_line(name: str, value: float, limit: float) -> str:
+    """Draw a probability beside its limit in characters.
+
+    Examples
+    --------
+    >>> gauge_line("bad", 0.83, 0.7)
+    'bad 0.83 ▕██████████████|██  ▏ limit 0.70'
+    """
+    cells = ["█" if at < round(value * _GAUGE) else " " for at in range(_GAUGE)]
+    cells.insert(min(_GAUGE, round(limit * _GAUGE)), "|")
+    return f"{name} {value:.2f} ▕{''.join(cells)}▏ limit {limit:.2f}"
+
+
+def _card(card: Card, out: Console) -> None:
+    """Print a verdict; marked words are bold, and stand in brackets where there is no colour."""
+    out.print(clean(card.status), style="bold")
+    if card.gauge is not None:
+        out.print(Text(gauge_line(*card.gauge), style=BAD if card.tone == "bad" else ""))
+    text = Text()
+    for piece, mark in card.pieces:
+        if mark:
+            text.append("[", "dim")
+        shown = clean(piece)
+        shown.stylize(f"bold {BAD}" if mark == "turns" else "bold" if mark else "")
+        text.append_text(shown)
+        if mark:
+            text.append("]", "dim")
+    out.print(text)
+    for name, line in card.facts:
+        out.print(Text.assemble((f"{name}: ", "dim"), clean(line)))
+    for line in card.folded:
+        out.print(Text.assemble(("also ", "dim"), clean(line)))
 
 
 def clean(text: str) -> Text:

@@ -35,8 +35,51 @@ _OVERRULES = re.compile(
     re.I,
 )
 _STOP = frozenset(
-    "the a an of to in on for and or my me i you your it is are be with from at by this that as all "
-    "any please can could would will do does use using tool id true false none null".split()
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "to",
+        "in",
+        "on",
+        "for",
+        "and",
+        "or",
+        "my",
+        "me",
+        "i",
+        "you",
+        "your",
+        "it",
+        "is",
+        "are",
+        "be",
+        "with",
+        "from",
+        "at",
+        "by",
+        "this",
+        "that",
+        "as",
+        "all",
+        "any",
+        "please",
+        "can",
+        "could",
+        "would",
+        "will",
+        "do",
+        "does",
+        "use",
+        "using",
+        "tool",
+        "id",
+        "true",
+        "false",
+        "none",
+        "null",
+    ]
 )
 
 
@@ -181,7 +224,7 @@ def instructions(result: str) -> list[str]:
         for sentence in sentences(text):
             starts = [match["word"].lower() for match in _ASKS.finditer(sentence)]
             polite = any(" " in word or word in ("please", "kindly") for word in starts)
-            long = len(sentence.split()) > 2  # noqa: PLR2004 - "call logs" is no request
+            long = len(sentence.split()) > 2
             if polite or _OVERRULES.search(sentence) or (long and verbs.intersection(starts)):
                 asks.append(sentence)
     return asks
@@ -204,7 +247,7 @@ def following(act: ToolCall, results: Sequence[str], said: Sequence[str]) -> Fol
             theirs = [
                 text
                 for _, text in values
-                if len(text) > 2 and text.lower() in near.lower() and text.lower() not in all_said  # noqa: PLR2004
+                if len(text) > 2 and text.lower() in near.lower() and text.lower() not in all_said
             ]
             share = len(theirs) / max(len(values), 1)
             if novel + share > best.novel + best.values:
@@ -215,7 +258,7 @@ def following(act: ToolCall, results: Sequence[str], said: Sequence[str]) -> Fol
 def content_words(text: str) -> set[str]:
     """Return the words of a text that say something, without their endings."""
     words = _WORD.findall(text.lower().replace("_", " "))
-    return {re.sub(r"(ing|ed|es|s)$", "", w) if len(w) > 4 else w for w in words} - _STOP  # noqa: PLR2004
+    return {re.sub(r"(ing|ed|es|s)$", "", w) if len(w) > 4 else w for w in words} - _STOP
 
 
 def delegates(text: str) -> bool:

@@ -29,11 +29,12 @@ from moralscope.rules.conversation_audit import (
     conversation_statistics,
 )
 from moralscope.rules.exchanges import ExchangeFile, blocks, read_exchanges
-from moralscope.rules.false_alarms import set_by, set_limit
+from moralscope.rules.false_alarms import least_replies, set_by, set_limit, set_rule_limits
 from moralscope.rules.load_auditor import (
     AuditModels,
     alignment_expert,
     given_limits,
+    limits_beside,
     load_auditor,
 )
 from moralscope.rules.options import ExchangeInput
@@ -63,20 +64,31 @@ _BLOCK = 64  # replies that are audited at once
 def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> AuditModels:
     """Load rules and models and put an auditor together; bad options are refused first."""
     check_options(options)
-    limits = given_limits(options)
+    limits = limits_beside(options)
     return load_auditor(options, load_layers(options.rulebooks), limits, progress)
 
 
 def set_budget(
     models: AuditModels, benign: Exchanges, share: str, report: Report | None = None
 ) -> AuditModels:
-    """Return the auditor with the limit at which at most a share of fine replies is flagged."""
+    """Return the auditor with the limit at which at most a share of fine replies is flagged.
+
+    With rules of a house and replies enough, each of these rules keeps the share, too: every second
+    reply sets the limits of rules.
+    """
     auditor = replace(models.auditor, reviser=None, writer=None)
     share_of_fine = parse_share(share)
-    audits, _ = _examined(auditor, benign, report=report)
-    budget = set_limit(audits, share_of_fine, auditor.thresholds)
+    rows, usual, raised = list(benign), list[AuditedReply](), dict[str, float]()
+    if auditor.house is not None and len(rows) >= 2 * least_replies(share_of_fine):
+        usual, _ = _examined(auditor, rows[::2], report=report)
+        raised = set_rule_limits(usual, share_of_fine, auditor.thresholds)
+        auditor = replace(auditor, rule_limits={**auditor.rule_limits, **raised})
+        rows = rows[1::2]
+    audits, _ = _examined(auditor, rows, report=report)
+    budget = set_limit(audits, share_of_fine, auditor.thresholds, usual, raised)
     limits = replace(auditor.thresholds, flag=budget.limit)
-    return replace(models, auditor=replace(models.auditor, thresholds=limits), budget=budget)
+    chosen = replace(models.auditor, thresholds=limits, rule_limits=auditor.rule_limits)
+    return replace(models, auditor=chosen, budget=budget)
 
 
 def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None:
@@ -171,6 +183,7 @@ def audit(
         config={
             **(ready.config or {}),
             "thresholds": asdict(auditor.thresholds),
+            **({"rule_limits": dict(auditor.rule_limits)} if auditor.rule_limits else {}),
             "source": _source(exchanges),
             "against": None if against is None else _source(against),
             "options": plain_options(chosen),
@@ -281,7 +294,8 @@ def _source(exchanges: Exchanges) -> str:
 
 
 def store_limit(record: RunRecord, options: AuditOptions, path: Path) -> None:
-    """Write the limit of a run with a false-alarm budget, over what the file says already."""
-    budget = record.statistics["false_alarms"]
-    limits = {**given_limits(options).limits, "flag": budget.limit}
-    write_limits(path, GivenLimits(limits, set_by(budget, record.config)))
+    """Write the limits of a run with a false-alarm budget, over what the file says already."""
+    budget, known = record.statistics["false_alarms"], given_limits(options)
+    rules = {**known.rules, **budget.rule_limits}
+    limits = {**known.limits, "flag": budget.limit}
+    write_limits(path, GivenLimits(limits, set_by(budget, record.config), rules))

@@ -26,7 +26,7 @@ from moralscope.rules.audit_statistics import (
     ScoreFigures,
     WorstReply,
 )
-from moralscope.rules.load_auditor import given_limits, load_auditor
+from moralscope.rules.load_auditor import limits_beside, load_auditor
 from moralscope.rules.records import ABSTAINED, AuditedReply, Exchange, RuleFinding, Verdict
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.thresholds import Thresholds
@@ -76,7 +76,7 @@ class AuditBatch(BatchJob):
     def prepare(self, progress: Progress | None = None) -> Prepared:
         """Read rules and limits, and load the models once."""
         options = self.options
-        limits, book = given_limits(options), load_layers(options.rulebooks)
+        limits, book = limits_beside(options), load_layers(options.rulebooks)
         models = load_auditor(options, book, limits, progress, cached=False)
         config = dict(models.config or {})
         return Prepared(

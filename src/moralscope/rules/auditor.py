@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from moralscope.rules.attributes import Attributes
+from moralscope.rules.evidence import Evidence, find_evidence, search
 from moralscope.rules.records import (
     Alignment,
     AuditedReply,
@@ -28,9 +29,12 @@ from moralscope.rules.revision import ExchangeJudgment, RevisedReply, Reviser
 from moralscope.rules.sanitize import read_exchange
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import (
+    RULE,
     Aligner,
     ReplyJudgment,
     abstain,
+    before_rules,
+    beside_rules,
     decide,
     flag_unread,
     is_broken,
@@ -100,6 +104,8 @@ class Auditor:
     """Whether a rule may be asked about a reply at all; None: every rule."""
     top: int = TOP
     """How many rules are asked about for each reply."""
+    evidence: bool = True
+    """Whether the words that a flag rests on are looked for."""
 
     def audit(self, exchanges: Sequence[Exchange]) -> list[AuditedReply]:
         """Return one audit a reply, in order."""
@@ -117,6 +123,16 @@ class Auditor:
             bad = [texts[index].exchange for index in flagged]
             better = self.reviser.revise(bad, [judgments[index] for index in flagged], self.judge)
             revisions = dict(zip(flagged, better, strict=True))
+        evidence: dict[int, Evidence] = {}
+        if self.evidence and flagged:
+            some = self._evidence(
+                [
+                    replace(exchanges[index], prompt=texts[index].exchange.prompt)
+                    for index in flagged
+                ],
+                [judgments[index] for index in flagged],
+            )
+            evidence = dict(zip(flagged, some, strict=True))
         examinations = []
         for index, (exchange, text) in enumerate(zip(exchanges, texts, strict=True)):
             judgment, revision, notes = judgments.get(index), revisions.get(index), [*text.notes]
@@ -134,9 +150,56 @@ class Auditor:
                 revised_reply=revision.text if revision else None,
                 revised_by=revision.by if revision else None,
                 unread=judgment.unread if judgment else 0,
+                evidence=(why := evidence.get(index, Evidence())).spans,
+                evidence_note=why.note,
+                change=why.change,
             )
             examinations.append(ReplyExamination(audit, tuple(notes), text.refusal))
         return examinations
+
+    def _evidence(
+        self, exchanges: Sequence[Exchange], judgments: Sequence[ExchangeJudgment]
+    ) -> list[Evidence]:
+        """Return the words that each flag rests on, proved by audits without them."""
+        again = replace(self, reviser=None, evidence=False)
+
+        def level(asked: Sequence[tuple[int, str]]) -> list[float]:
+            texts = [read_exchange(replace(exchanges[i], reply=text)) for i, text in asked]
+            levels = [0.0] * len(asked)
+            by_rule: list[tuple[int, str, Exchange]] = []
+            by_reply: list[int] = []
+            for number, ((i, _), text) in enumerate(zip(asked, texts, strict=True)):
+                gauge = judgments[i].verdict.gauge
+                if not text.refusal and gauge is not None and gauge.rule is not None:
+                    by_rule += [
+                        (number, gauge.rule, w) for w in self.reader.cut([text.exchange])[0]
+                    ]
+                elif not text.refusal:
+                    by_reply.append(number)
+            rows = self.aligner.align([(rule, window) for _, rule, window in by_rule])
+            for (number, *_), row in zip(by_rule, rows, strict=True):
+                levels[number] = max(levels[number], row.probabilities["disagree"])
+            readings = self.reader.read([texts[number].exchange for number in by_reply])
+            for number, reading in zip(by_reply, readings, strict=True):
+                judgment = judgments[asked[number][0]]
+                bad = reading.bad or 0.0
+                if judgment.verdict.basis == RULE:
+                    bad = beside_rules(bad, judgment.findings, self.thresholds)
+                levels[number] = bad
+            return levels
+
+        def prove(texts: Sequence[Exchange]) -> list[Verdict]:
+            return [row.verdict for row in again.audit(texts)]
+
+        searches = []
+        for exchange, judgment in zip(exchanges, judgments, strict=True):
+            gauge, safe = judgment.verdict.gauge, 0.0
+            if gauge is not None:
+                by_reply = gauge.rule is None and judgment.verdict.basis != RULE
+                rules = judgment.findings if by_reply else ()
+                safe = before_rules(gauge.limit, rules, self.thresholds)
+            searches.append(search(exchange.reply, judgment.verdict, safe))
+        return find_evidence(exchanges, searches, level, prove)
 
     def judge(
         self,
@@ -275,7 +338,7 @@ class Auditor:
                 alignment,
                 **known.scales,
                 foundations=known.foundations,
-                evidence=known.evidence,
+                scales_from=known.evidence,
                 limit=self.rule_limits.get(rule.text),
             )
 

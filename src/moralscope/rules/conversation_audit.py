@@ -7,7 +7,7 @@ on condition: "when somebody asks for harm", "when somebody is in danger".
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -48,7 +48,10 @@ _APOLOGY = re.compile(
     r"|I take (?:it|that) back|I should(?:n't| not| never) have|I wrongly|that was wrong of me)\b",
     re.I,
 )
-_CONDITION = {ASKS: re.compile(r"\basks? for harm\b", re.I), DANGER: re.compile(r"\bin danger\b", re.I)}
+_CONDITION = {
+    ASKS: re.compile(r"\basks? for harm\b", re.I),
+    DANGER: re.compile(r"\bin danger\b", re.I),
+}
 _NAMED_TOOL = re.compile(r"`([\w.-]+)`|\b(\w+_\w+)\b")
 
 
@@ -131,7 +134,7 @@ class ConversationAuditor:
         only = len(turns) - 1 if last else None
         views = turn_views(conversation, only)
         readings = self._readings(conversation, last=last)
-        examinations = self._examined(conversation, views, readings)
+        examinations = self._examined(conversation, views, readings, last=last)
         audited: list[AuditedTurn] = []
         for index, turn in enumerate(turns):
             if index in examinations:
@@ -192,6 +195,8 @@ class ConversationAuditor:
         conversation: Conversation,
         views: Sequence[TurnView],
         readings: Sequence[tuple[str, ...]],
+        *,
+        last: bool,
     ) -> dict[int, tuple[TurnView, ReplyExamination]]:
         """Audit the assistant's turns that hold anything, by their index."""
         views = [view for view in views if view.reply]
@@ -222,12 +227,17 @@ class ConversationAuditor:
         rows: dict[int, tuple[TurnView, ReplyExamination]] = {}
         for start in range(0, len(views), _BLOCK):
             block = views[start : start + _BLOCK]
-            exchanges = [
-                Exchange(view.prompt, view.reply, f"{conversation.id}-{view.index}")
-                for view in block
-            ]
-            for view, row in zip(block, auditor.examine(exchanges), strict=True):
-                rows[view.index] = (view, row)
+            # An act is no text of which some words could be left out.
+            for some, words in (
+                ([view for view in block if not view.acts], self.auditor.evidence and not last),
+                ([view for view in block if view.acts], False),
+            ):
+                exchanges = [
+                    Exchange(view.prompt, view.reply, f"{conversation.id}-{view.index}")
+                    for view in some
+                ]
+                examinations = replace(auditor, evidence=words).examine(exchanges)
+                rows |= {v.index: (v, row) for v, row in zip(some, examinations, strict=True)}
         return rows
 
 
@@ -257,20 +267,10 @@ def _judged(
     wrong = [str(turn.index) for turn in older if turn.verdict.flag]
     earlier = f"{len(older)} earlier replies" if older else ""
     earlier += f", flagged: turn {', '.join(wrong)}" if wrong else ", none flagged" if older else ""
+    own = {field.name: getattr(audit, field.name) for field in fields(audit)}
+    own |= {"verdict": verdict, "unread": audit.unread + sum(act.unread for act in view.acts)}
     return AuditedTurn(
-        audit.id,
-        audit.prompt,
-        audit.reply,
-        audit.rules,
-        verdict,
-        audit.revised_reply,
-        audit.revised_by,
-        audit.unread + sum(act.unread for act in view.acts),
-        index=index,
-        role=ASSISTANT,
-        reading=reading,
-        acts=tuple(acts),
-        earlier=earlier,
+        **own, index=index, role=ASSISTANT, reading=reading, acts=tuple(acts), earlier=earlier
     )
 
 

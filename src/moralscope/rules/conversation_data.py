@@ -19,7 +19,16 @@ from moralscope.rules.acts import ToolCall
 from moralscope.rules.conversation import ASSISTANT, SYSTEM, TOOL, USER, Conversation, Turn
 
 _ROLES = {"s": SYSTEM, "u": USER, "harm": USER, "danger": USER, "r": TOOL}
-_PARTS = ("test", "dev", "train", "train", "train", "test", "train", "train")  # by the id's checksum
+_PARTS = (
+    "test",
+    "dev",
+    "train",
+    "train",
+    "train",
+    "test",
+    "train",
+    "train",
+)  # by the id's checksum
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,7 @@ def user_turns(part: str) -> list[tuple[str, str]]:
     texts = []
     for kind, lines in shipped_yaml("moralscope.rules", "user_turns.yaml").items():
         texts += [
-            (line, kind) for at, line in enumerate(lines) if (at % 3 == 2) == (part == "test")  # noqa: PLR2004
+            (line, kind) for at, line in enumerate(lines) if (at % 3 == 2) == (part == "test")
         ]
     for scenario in scenarios():
         if (scenario.part == "test") == (part == "test"):

@@ -156,14 +156,15 @@ class TurnReader(ReplyReader):
     def read(self, exchanges: Sequence[Exchange]) -> list[ReplyReading]:
         """Return what is made of each turn, in order."""
         readings = super().read(exchanges)
-        views = [self._turns.get(exchange.id) for exchange in exchanges]
         if not self.gives_verdicts:
             return readings
-        chosen = [
-            (at, view)
-            for at, view in enumerate(views)
-            if view is not None and (view.acts or not view.is_first)
-        ]
+        chosen = []
+        for at, exchange in enumerate(exchanges):
+            view = self._turns.get(exchange.id)
+            if view is not None and view.acts:
+                chosen.append((at, view))
+            elif view is not None and not view.is_first:
+                chosen.append((at, replace(view, text=exchange.reply)))  # without some words, say
         heads = turn_heads()
         every = self.features([view for _, view in chosen], [readings[at] for at, _ in chosen])
         for (at, _), parts in zip(chosen, every, strict=True):
@@ -189,8 +190,10 @@ class TurnReader(ReplyReader):
         for at, view in enumerate(views):
             if view.text.strip():
                 parts.append((at, "text", _short(view.text, _DID), None, None))
-            for act, whose in zip(view.acts, view.following, strict=True):
-                parts.append((at, "act", _short(act.words, _DID), act, whose))
+            parts += [
+                (at, "act", _short(act.words, _DID), act, whose)
+                for act, whose in zip(view.acts, view.following, strict=True)
+            ]
         pairs: list[Pair] = []
         known: dict[Pair, float] = {}
         for at, _, did, _, _ in parts:
@@ -232,17 +235,18 @@ class TurnReader(ReplyReader):
             return [0.0] * len(did), [0.0] * len(did)
         immoral = self._stories.expert("action")
         breaks = self._stories.expert("action+norm")
-        wishes = [(f"The user asks: {prompt}"[:300], act) for prompt, act in zip(asked, did, strict=True)]
+        wishes = [f"The user asks: {prompt}"[:300] for prompt in asked]
+        alone = immoral.probabilities([("", act) for act in did])
+        beside = breaks.probabilities(list(zip(wishes, did, strict=True)))
         return (
-            _log_odds(
-                immoral.probabilities([("", act) for act in did])[:, immoral.labels.index("immoral")]
-            ),
-            _log_odds(breaks.probabilities(wishes)[:, breaks.labels.index("breaks")]),
+            _log_odds(alone[:, immoral.labels.index("immoral")]),
+            _log_odds(beside[:, breaks.labels.index("breaks")]),
         )
 
 
 def _act_features(act: Act, whose: Following) -> dict[str, float]:
-    row = {name: float(name in act.weighs) for name in ("irreversible", "costly", "private", "outward")}
+    kinds = ("irreversible", "costly", "private", "outward")
+    row = {name: float(name in act.weighs) for name in kinds}
     row |= {name: float(name in act.signs) for name in ("sweeping", "covert")}
     return row | {
         "novel": whose.novel,

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Generator
 from moralscope.core.records import ModelRef
 from moralscope.models.encoders import load_encoder
@@ -17,6 +18,13 @@ from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
 from moralscope.rules.auditor import Auditor, Policy
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.false_alarms import FalseAlarms
+from moralscope.rules.learnt import (
+    LearntAlignment,
+    config_entry,
+    learnt_for,
+    learnt_path,
+    read_learnt,
+)
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import RuleOfThumb, first_notes
 from moralscope.rules.reply_reader import CLEARLY_FINE, CONCERN, VERDICT, ReplyReader
@@ -59,6 +67,19 @@ def given_limits(options: AuditOptions) -> GivenLimits:
     if path is not None and options.false_alarms is not None and not path.exists():
         return GivenLimits()
     return read_limits(path)
+
+
+def limits_beside(options: AuditOptions) -> GivenLimits:
+    """Return the limits in the config, and what was learnt and lies beside the rulebooks."""
+    limits = given_limits(options)
+    paths = [learnt_path(name) for name in options.rulebooks if name != SHIPPED]
+    stored = [read_learnt(path) for path in paths if path.is_file()]
+    if len(stored) > 1:
+        raise InputError(
+            f"{len(stored)} of the rulebooks have learnt from labels",
+            "join the rulebooks and their labels, and run 'moralscope rules learn' on one",
+        )
+    return replace(limits, learnt=stored[0]) if stored else limits
 
 
 def load_auditor(
@@ -176,6 +197,8 @@ def join_auditor(
         points = {**TRAINED_SEARCH, **points}
     named = {} if options.severity is None else {"least_severity": options.severity}
     limits = GivenLimits({**limits_given.limits, **named}).over(points)
+    learnt, said = learnt_for(limits_given.learnt, experts)
+    warnings = [*warnings, said] if said else warnings
     revises, writes = generators
     reviser = writer = None
     if encoder is not None and revises:
@@ -200,8 +223,8 @@ def join_auditor(
         retriever=index.retriever,
         house=index.house,
         whole=index.whole,
-        rule_limits=limits_given.rules,
-        aligner=Aligner(classifier),
+        rule_limits={**(learnt.limits if learnt else {}), **limits_given.rules},
+        aligner=Aligner(LearntAlignment(experts, learnt) if learnt else classifier),
         attributes=index.attributes,
         thresholds=limits,
         policy=policy,
@@ -223,6 +246,7 @@ def join_auditor(
         "revise": options.generator if revises else None,
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),
+        **config_entry(learnt),
     }
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []
     refs += [experts.ref, *(ref for model in generators if model for ref in generator_refs(model))]

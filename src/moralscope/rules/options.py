@@ -152,6 +152,39 @@ class CheckOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LearnOptions(Options):
+    """Which rulebook learns from which labels."""
+
+    rulebook: Annotated[
+        str,
+        Option(
+            "Rules of your own (YAML, CSV, plain lines).",
+            metavar="RULEBOOK",
+            argument=True,
+            http=False,
+        ),
+    ]
+    labels: Annotated[
+        Path | None,
+        Option(
+            "Replies with prompt, reply, rule and broken (yes or no); or what annotation projects "
+            "and the page export.",
+            metavar="FILE",
+            group="Input",
+            http=False,
+        ),
+    ] = None
+    experts: ExpertsName = DEFAULT_EXPERTS
+    exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.rulebook == SHIPPED:
+            raise InputError("our rulebook learns nothing", "give rules of your own")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowOptions(Options):
     """Which rules of which rulebooks are listed."""
 

@@ -17,6 +17,7 @@ from moralscope.core.records import to_plain, values_of
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 ALIGNMENTS = ("disagree", "agree", "neither")
 JUDGED, ABSTAINED, UNREAD = STATUSES = ("judged", "abstained", "unread")  # of a verdict
+CUT = "cut"  # an edit that leaves words out
 SCALE = (1.0, 5.0)  # of every attribute in SCALES, as people gave them
 _NAMED = 5  # notes that a record repeats in full
 
@@ -154,8 +155,8 @@ class Alignment:
 class RuleFinding(HasScales):
     """A rule found for an exchange, with its attributes.
 
-    `evidence` says where these come from: the rulebook, a model that read the rule, or neighbours
-    (the rules nearest to it).
+    `scales_from` says where these come from: the rulebook, a model that read the rule, or
+    neighbours (the rules nearest to it).
     """
 
     text: str
@@ -164,9 +165,17 @@ class RuleFinding(HasScales):
     severity: float | None = None
     consensus: float | None = None
     foundations: FoundationShares = field(default_factory=dict)
-    evidence: str = "rulebook"
+    scales_from: str = "rulebook"
     limit: float | None = None
     """The probability from which this rule is broken, where it has a limit of its own."""
+
+    @staticmethod
+    def upgraded(plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a saved finding as this version has it: 0.9 said `evidence` for `scales_from`."""
+        if "evidence" not in plain:
+            return plain
+        rest = {name: value for name, value in plain.items() if name != "evidence"}
+        return {"scales_from": plain["evidence"], **rest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +233,45 @@ class GeneratedRule(HasScales):
 
 
 @dataclass(frozen=True, slots=True)
+class Gauge:
+    """The probability that decides a verdict, beside the limit from which it flags."""
+
+    value: float
+    limit: float
+    rule: str | None = None
+    """The rule that is broken with this probability; None: that the reply is bad."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSpan:
+    """Words of a reply, and what they add to its flag: it was audited again without them.
+
+    `start` and `end` are offsets into the reply as it was given: `reply[start:end] == text`.
+    """
+
+    start: int
+    end: int
+    text: str
+    bad: float
+    """The probability that decides the verdict (`Verdict.gauge`), with these words."""
+    without: float
+    """The same without them; without all spans that turn the verdict, where this is one."""
+    turns: bool = False
+    """Whether the reply, audited again without the spans so marked, is no longer flagged."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedEdit:
+    """The smallest edit that turns a flag: the edited reply was audited and is not flagged."""
+
+    by: str
+    """cut: words are left out; generator, edit or template: they were revised by it."""
+    reply: str
+    bad: float
+    """The probability that decided, after the edit."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether to look at a reply again, how far from zero it stands (bad is negative), and why."""
 
@@ -241,6 +289,10 @@ class Verdict:
     """How likely the verdict expert calls the reply bad; None where it was not asked."""
     broken: tuple[str, ...] = ()
     """The rules that it breaks, the one with the largest margin to its own limit first."""
+    lead: str | None = None
+    """The rule that explains the flag: the one that is named everywhere; None where none does."""
+    gauge: Gauge | None = None
+    """The probability that decided, beside its limit; None where nothing was judged."""
 
     @property
     def is_judged(self) -> bool:
@@ -275,6 +327,12 @@ class AuditedReply:
     revised_reply: str | None = None
     revised_by: str | None = None  # generator, edit or template
     unread: int = 0  # tokens of prompt and reply that no model read
+    evidence: tuple[EvidenceSpan, ...] = ()
+    """Of a flagged reply: the fewest words that turn the verdict, then what else adds to it."""
+    evidence_note: str = ""
+    """Why a flagged reply has no evidence."""
+    change: ProvedEdit | None = None
+    """The smallest edit that turns the verdict."""
 
     def row(self) -> dict[str, Any]:
         """Return what was found as one flat row: the verdict's fields, then the others."""

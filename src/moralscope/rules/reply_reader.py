@@ -104,6 +104,10 @@ class ReplyReader:
             readings.append(reading)
         return readings
 
+    def cut(self, exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
+        """Return the windows of each reply, unread."""
+        return [[Exchange(*pair) for pair in cut.pairs] for cut in self._windows(exchanges)[0]]
+
     def _values(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix | None]:
         """Return how bad each pair is with what is feared of it, and vectors, if there are any."""
         experts = self.experts

@@ -17,6 +17,7 @@ from moralscope.core.protocols import ExpertSet
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import read_document
 from moralscope.io.files import write_whole
+from moralscope.rules.learnt import LearntRules
 
 _REMEDY = "write lines such as flag = 0.3"
 _SET_BY, _RULES = "set_by", "rules"
@@ -65,6 +66,8 @@ class GivenLimits:
     set_by: Mapping[str, Any] = field(default_factory=dict)
     rules: Mapping[str, float] = field(default_factory=dict)
     """The probability from which a rule is broken, by its text."""
+    learnt: LearntRules | None = None
+    """What `rules learn` stored beside the rulebook."""
 
     def over(self, points: Mapping[str, float]) -> Thresholds:
         """Return all limits: these, else the operating points, else the usual ones."""

@@ -23,6 +23,7 @@ from moralscope.rules.records import (
     UNREAD,
     Alignment,
     Exchange,
+    Gauge,
     HasScales,
     RuleFinding,
     Verdict,
@@ -124,6 +125,12 @@ def moved(probability: float, limit: float, to: float) -> float:
     return above / (above + below) if above + below else to
 
 
+def flags_from(limit: float, flag: float) -> float:
+    """Return the probability whose margin to a limit is -flag: from there on a reply is flagged."""
+    above, below = limit * (1 + flag), (1 - limit) * (1 - flag)
+    return above / (above + below) if above + below else limit
+
+
 def beside_rules(bad: float, rules: Sequence[RuleFinding], limits: Thresholds) -> float:
     """Return P(bad) of a reply beside the rules that it breaks.
 
@@ -138,15 +145,26 @@ def beside_rules(bad: float, rules: Sequence[RuleFinding], limits: Thresholds) -
     >>> round(beside_rules(0.4, [rule], Thresholds()), 2), beside_rules(0.4, [], Thresholds())
     (0.79, 0.4)
     """
+    grown = bad * _growth(rules, limits)
+    return grown / (grown + 1 - bad)
+
+
+def before_rules(bad: float, rules: Sequence[RuleFinding], limits: Thresholds) -> float:
+    """Return the P(bad) that broken rules raise to this one: the inverse of `beside_rules`."""
+    shrunk = bad / _growth(rules, limits)
+    return shrunk / (shrunk + 1 - bad)
+
+
+def _growth(rules: Sequence[RuleFinding], limits: Thresholds) -> float:
+    """Return the factor by which broken rules raise the odds of bad."""
     if not any(is_broken(rule, limits) for rule in rules):
-        return bad
+        return 1.0
     breaks, keeps = (
         min(1 - _SURE, max(_SURE, *(_probability(rule, name) for rule in rules)))
         for name in ("disagree", "agree")
     )
     ratio = breaks * (1 - keeps) / (keeps * (1 - breaks))
-    grown = bad * float(max(1.0, ratio) ** _RULE_SHARE)
-    return grown / (grown + 1 - bad)
+    return float(max(1.0, ratio) ** _RULE_SHARE)
 
 
 def weight(rule: HasScales) -> float:
@@ -227,15 +245,44 @@ def decide(
         basis = BOTH if any(is_broken(rule, limits) for rule in grave) else REPLY
     elif min(parts) <= -limits.flag:
         basis = RULE
-    return Verdict(
+    gauge = None
+    if reply is not None:
+        # What reads as fine and is flagged was raised over the limit by rules that it breaks.
+        bad = beside_rules(reply.bad, general, limits) if basis == RULE else reply.bad
+        gauge = Gauge(bad, flags_from(limits.bad, limits.flag))
+    nearest = min(alone, key=lambda rule: rule_margin(rule, limits), default=None)
+    if nearest is not None and (
+        reply is None or (basis == RULE and rule_margin(nearest, limits) <= min(parts))
+    ):
+        limit = flags_from(limit_of(nearest, limits), limits.flag)
+        gauge = Gauge(_probability(nearest, "disagree"), limit, nearest.text)
+    broken = tuple(rule.text for rule in broken_rules(rules, limits))
+    verdict = Verdict(
         flag=basis is not None,
         score=min(parts),
-        reason=_reason(rules, limits, reply, basis),
+        reason="",
         basis=basis,
         concern=None if reply is None else reply.concern,
         probability=None if reply is None else reply.bad,
-        broken=tuple(rule.text for rule in broken_rules(rules, limits)),
+        broken=broken,
+        gauge=gauge,
     )
+    likely = [rule for rule in rules if rule.alignment.label == "disagree"]
+    lead = None
+    if gauge is not None and gauge.rule in broken:
+        lead = gauge.rule
+    elif broken or not (basis and likely):
+        lead = next(iter(broken), None)
+    else:
+        lead = max(likely, key=lambda rule: _probability(rule, "disagree")).text
+    return explained(verdict, rules, limits, lead)
+
+
+def explained(
+    verdict: Verdict, rules: Sequence[RuleFinding], limits: Thresholds, lead: str | None
+) -> Verdict:
+    """Return the verdict with the rule that explains it, and the reason in words."""
+    return replace(verdict, lead=lead, reason=_reason(verdict, rules, limits, lead))
 
 
 def abstain(why: str) -> Verdict:
@@ -262,49 +309,47 @@ def _probability(rule: RuleFinding, label: str) -> float:
 
 
 def _reason(
-    rules: Sequence[RuleFinding],
-    limits: Thresholds,
-    reply: ReplyJudgment | None,
-    basis: str | None,
+    verdict: Verdict, rules: Sequence[RuleFinding], limits: Thresholds, lead: str | None
 ) -> str:
-    """Say why: the worst broken rule, how the reply reads, and without a broken rule what is near.
+    """Say why: the rule that leads, how the reply reads, and without a broken rule what is near.
 
     Numbers stand in brackets, the rest reads as a sentence.
     """
     parts = []
-    worst, kept = worst_broken(rules, limits), [rule for rule in rules if is_kept(rule, limits)]
+    basis, bad, concern = verdict.basis, verdict.probability, verdict.concern
+    named = next((rule for rule in rules if rule.text == lead), None)
+    worst = named if named is not None and is_broken(named, limits) else None
+    kept = [rule for rule in rules if is_kept(rule, limits)]
     if worst is not None:
         scales = [
             f"{name} {value:.1f}" for name, value in worst.scales.items() if value is not None
         ]
         facts = [f"probability {_probability(worst, 'disagree'):.2f}", *scales]
-        facts += [f"by {worst.evidence}"] if scales else []
-        others = sum(is_broken(rule, limits) for rule in rules) - 1
+        facts += [f"by {worst.scales_from}"] if scales else []
+        others = sum(is_broken(rule, limits) for rule in rules if rule is not worst)
         parts.append(f"breaks “{worst.text}” ({', '.join(facts)})")
         parts[0] += f" and {others} more" if others else ""
         parts[0] += f" but keeps {len(kept)}" if kept else ""
         parts[0] += ": not grave or not sure enough to flag" if basis is None else ""
-    if reply is not None and (basis in (REPLY, BOTH) or worst is None):
+    if bad is not None and (basis in (REPLY, BOTH) or worst is None):
         word = "bad" if basis in (REPLY, BOTH) else "fine"
-        fear = f", {reply.concern}" if reply.concern and word == "bad" else ""
-        parts.append(f"the reply reads as {word} (probability of bad {reply.bad:.2f}{fear})")
-        if reply.concern and word == "fine":
-            parts.append(f"concern: {reply.concern}")
+        fear = f", {concern}" if concern and word == "bad" else ""
+        parts.append(f"the reply reads as {word} (probability of bad {bad:.2f}{fear})")
+        if concern and word == "fine":
+            parts.append(f"concern: {concern}")
     if worst is not None:
         return "; ".join(parts)
-    if basis is not None:
-        nearest = max(rules, key=lambda rule: _probability(rule, "disagree"), default=None)
-        if nearest is None or nearest.alignment.label != "disagree":
-            parts.append("no rule of the rulebook explains it")
-        else:
-            chance = _probability(nearest, "disagree")
-            parts.append(f"explained best by “{nearest.text}” (probability {chance:.2f})")
+    if named is not None:
+        chance = _probability(named, "disagree")
+        parts.append(f"explained best by “{named.text}” (probability {chance:.2f})")
+    elif basis is not None:
+        parts.append("no rule of the rulebook explains it")
     elif kept:
         best = max(kept, key=lambda rule: _probability(rule, "agree") * weight(rule))
         more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
         parts.append(f"keeps “{best.text}”{more}; breaks none of the {len(rules)} rules found")
     elif rules:
         parts.append(f"breaks none of the {len(rules)} rules found")
-    elif reply is None:
+    elif bad is None:
         parts.append("no rule of the rulebook concerns it")
     return "; ".join(parts)

@@ -10,7 +10,7 @@ import re
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,18 @@ from moralscope.core.records import to_plain
 from moralscope.io.files import csv_bytes, escape_cell, read_run, write_whole
 from moralscope.io.run_records import check_record, text
 from moralscope.models.store import home_folder
-from moralscope.rules.reading import MIC_COLUMNS
-from moralscope.runs.titles import MAX_TITLE, SHOWN, PageNotes, notes_of, title_of
+from moralscope.runs.titles import (
+    MAX_TITLE,
+    SHOWN,
+    PageNotes,
+    Remark,
+    notes_of,
+    run_figures,
+    title_of,
+)
 
 MOST_RUNS = 500  # that are kept
+_TAG, _TAGS = 40, 12  # characters of a tag, tags of a run
 _STALE = 600  # seconds: no file takes as long to write
 _NAME = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{8}")
 
@@ -44,6 +52,9 @@ class RunLine:
     results: int
     kilobytes: float
     remarks: int = 0  # of people, on its verdicts
+    labels: int = 0  # rules that people called broken or not
+    tags: tuple[str, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)  # that can be followed over runs
 
 
 class Runs:
@@ -88,6 +99,10 @@ class Runs:
                 lines.append(self._line(path))
         return lines
 
+    def line(self, name: str) -> RunLine:
+        """Return a kept run in one line."""
+        return self._line(self.path(name))
+
     def load(self, name: str) -> dict[str, Any]:
         """Return a kept run in its plain form, as it was kept."""
         path = self.path(name)
@@ -101,40 +116,38 @@ class Runs:
 
     def rename(self, name: str, title: str) -> RunLine:
         """Give a run a title; an empty one brings back the title that its content gives."""
-        plain = self.load(name)
-        notes = replace(notes_of(plain), title=" ".join(title.split())[:MAX_TITLE])
-        return self._write(self.path(name), plain, notes)
+        return self._note(name, title=" ".join(title.split())[:MAX_TITLE])
 
-    def remark(self, name: str, remark: Mapping[str, Any]) -> RunLine:
-        """Keep what somebody says of one reply's verdict; a later remark replaces an earlier."""
+    def tag(self, name: str, tags: Sequence[str]) -> RunLine:
+        """Give a run tags in place of those it has."""
+        words = (" ".join(tag.split())[:_TAG] for tag in tags)
+        return self._note(name, tags=tuple(dict.fromkeys(filter(None, words)))[:_TAGS])
+
+    def remark(self, name: str, remarks: Sequence[Remark]) -> RunLine:
+        """Keep what somebody says of replies; it replaces what was said of them before."""
         plain = self.load(name)
-        notes = notes_of(plain)
-        if not 0 <= remark["result"] < len(plain["results"]):
-            raise InputError("the run has no such result", "reload the page")
-        others = [other for other in notes.remarks if other.get("result") != remark["result"]]
-        kept = [*others, remark] if remark["verdict"] else others
-        return self._write(self.path(name), plain, replace(notes, remarks=kept))
+        said = {remark.result: remark for remark in notes_of(plain).remarks}
+        for remark in remarks:
+            if not 0 <= remark.result < len(plain["results"]):
+                raise InputError("the run has no such result", "reload the page")
+            said[remark.result] = remark
+        kept = [remark for remark in said.values() if not remark.is_empty]
+        return self._note(name, plain, remarks=kept)
 
     def delete(self, name: str) -> None:
         """Remove a run for good."""
         self.path(name).unlink(missing_ok=True)
 
-    def training_csv(self, names: Sequence[str] = ()) -> bytes:
-        """Return all remarks as a table that `rules train --data` reads.
-
-        A remark names a rule and says whether the reply agrees with it; the columns are those of
-        the Moral Integrity Corpus.
-        """
-        keys = ("prompt", "reply", "rule", "alignment", "id")
-        rows = [[*(MIC_COLUMNS[key] for key in keys), "comment"]]
-        for name in names or [line.id for line in self.listed() if line.remarks]:
+    def labels_csv(self, names: Sequence[str] = ()) -> bytes:
+        """Return the labels that people chose, as a table that `rules learn --labels` reads."""
+        rows = [["prompt", "reply", "rule", "broken", "note", "id"]]
+        for name in names or [line.id for line in self.listed() if line.labels]:
             plain = self.load(name)
             for remark in notes_of(plain).remarks:
-                if remark.get("rule"):
-                    row = plain["results"][remark["result"]]
-                    number = f"{name}-{remark['result']}"
-                    said = (remark["rule"], remark["alignment"], number, remark["comment"])
-                    cells = (row["prompt"], row["reply"], *said)
+                row = plain["results"][remark.result]
+                for label in remark.labels:
+                    said = ("yes" if label.broken else "no", remark.note, f"{name}-{remark.result}")
+                    cells = (row["prompt"], row["reply"], label.rule, *said)
                     rows.append([escape_cell(str(cell)) for cell in cells])
         return csv_bytes(rows)
 
@@ -144,6 +157,10 @@ class Runs:
         if not _NAME.fullmatch(name) or not path.is_file():
             raise NoSuchRun("there is no such run", "it may have been deleted: see 'Runs'")
         return path
+
+    def _note(self, name: str, plain: Any = None, **changes: Any) -> RunLine:
+        plain = plain or self.load(name)
+        return self._write(self.path(name), plain, replace(notes_of(plain), **changes))
 
     def _write(self, path: Path, plain: Any, notes: PageNotes | None) -> RunLine:
         plain = {**plain, "page": to_plain(notes)} if notes else plain
@@ -158,7 +175,7 @@ class Runs:
         key = (path.name, file.st_mtime_ns)
         if key not in self._lines:
             raw = read_run(path)
-            plain = check_record(raw, path.name)
+            plain, notes = check_record(raw, path.name), notes_of(raw)
             used = (text(plain["config"][name]) for name in SHOWN if plain["config"].get(name))
             self._lines[key] = RunLine(
                 id=path.stem,
@@ -168,6 +185,9 @@ class Runs:
                 about=" · ".join(dict.fromkeys(used))[:200],
                 results=len(plain["results"]),
                 kilobytes=round(file.st_size / 1000, 1),
-                remarks=len(notes_of(raw).remarks),
+                remarks=len(notes.remarks),
+                labels=sum(len(remark.labels) for remark in notes.remarks),
+                tags=tuple(notes.tags),
+                figures=run_figures(plain),
             )
         return self._lines[key]

@@ -1,7 +1,7 @@
 """What a saved run is called: its own title, or one made from what it holds.
 
-Beside a record the page keeps notes (`PageNotes`): the title that its owner gave, the file it came
-from, what was asked, and what people say of its verdicts.
+Beside a record the page keeps notes (`PageNotes`): the title and the tags that its owner gave, the
+file it came from, what was asked, and what people say of its verdicts (`Remark`).
 """
 
 import contextlib
@@ -17,6 +17,45 @@ from moralscope.io.run_records import check_record, text
 MAX_TITLE = 160
 SHOWN = ("axis", "encoder", "encoders", "recipe", "generator", "rulebook", "experts")
 _SAID = 28  # characters of a text in a title
+_FIGURES = {
+    "share flagged": ("flagged", "value"),
+    "share without a verdict": ("abstained", "value"),
+    "mean score": ("score", "mean"),
+    "mean score of the actions": ("scores", "mean"),
+}  # of a run's statistics, that can be followed over runs
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLabel:
+    """What a person says of one rule: whether the reply breaks it."""
+
+    rule: str
+    broken: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a person says of one reply; only its labels are data that something can learn from."""
+
+    result: int
+    """Its index among the results."""
+    status: str = ""
+    """agree, disagree, later or nothing yet"""
+    note: str = ""
+    labels: Sequence[RuleLabel] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.status or self.note or self.labels)
+
+    @staticmethod
+    def upgraded(plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a saved remark as this version has it; 0.9 preset its label, which is not kept."""
+        if "verdict" not in plain:
+            return plain
+        said = {"status": plain["verdict"], "note": plain.get("comment", "")}
+        return {"result": plain["result"], **said}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +65,8 @@ class PageNotes:
     title: str = ""
     source: str = ""  # the name of the file that was uploaded
     request: Mapping[str, Any] = field(default_factory=dict)
-    remarks: Sequence[Mapping[str, Any]] = ()
+    remarks: Sequence[Remark] = ()
+    tags: Sequence[str] = ()
 
 
 # What a title needs of a row: records of every version and of every axis have it.
@@ -57,6 +97,24 @@ def notes_of(plain: Any) -> PageNotes:
     """Return what the page keeps beside a record; nothing, where it is of a command."""
     page = plain.get("page") if isinstance(plain, Mapping) else None
     return decode(PageNotes, page or {}, "the run's notes")
+
+
+def run_figures(plain: Mapping[str, Any]) -> dict[str, float]:
+    """Return the figures of a plain record that can be followed over runs.
+
+    Examples
+    --------
+    >>> run_figures({"statistics": {"flagged": {"value": 0.25}, "score": {"mean": None}}})
+    {'share flagged': 0.25}
+    """
+    statistics = plain.get("statistics")
+    sums = statistics if isinstance(statistics, Mapping) else {}
+    figures = {}
+    for name, (outer, inner) in _FIGURES.items():
+        value = sums[outer].get(inner) if isinstance(sums.get(outer), Mapping) else None
+        if isinstance(value, int | float) and math.isfinite(value):
+            figures[name] = float(value)
+    return figures
 
 
 def title_of(record: Any) -> str:

@@ -71,6 +71,24 @@ class GuardOptions(Options):
             "The guard's rules; again for more.", flag="--rulebook", metavar="FILE", group="Guard"
         ),
     ] = ()
+    log_days: Annotated[
+        int,
+        Option(
+            "Days for which the guard keeps what it decided, without texts; 0: nothing is kept.",
+            flag="--guard-log-days",
+            least=0,
+            most=3650,
+            group="Guard",
+        ),
+    ] = 30
+    keep_texts: Annotated[
+        bool,
+        Option(
+            "Keep prompts and replies with the decisions, for as many days.",
+            flag="--guard-keep-texts",
+            group="Guard",
+        ),
+    ] = False
     generator: str = "smollm2"  # what writes revised replies
 
     def __post_init__(self) -> None:
@@ -80,6 +98,11 @@ class GuardOptions(Options):
             raise InputError(
                 f"{name} block withholds replies and --guard-action annotate withholds none",
                 "give --guard-action block or revise with it",
+            )
+        if self.keep_texts and not self.log_days:
+            raise InputError(
+                "--guard-keep-texts keeps texts and --guard-log-days 0 keeps nothing",
+                "leave one of them out",
             )
 
     @property

@@ -147,7 +147,9 @@ def lexical_shortcut(
     rows = model.predict_proba(words.transform(test))
     metrics = measure(Predictions(("0", "1"), test, rows), seed=seed)
     names, weights = words.get_feature_names_out(), model.coef_[0]
-    listed = sorted(zip(weights.tolist(), names.tolist(), strict=True))
+    # Words that weigh the same but for the solver's noise stand in the same order on every machine.
+    rounded = zip(weights.round(6).tolist(), names.tolist(), weights.tolist(), strict=True)
+    listed = [(weight, name) for _, name, weight in sorted(rounded)]
     heavy = [WordWeight(name, weight) for weight, name in listed if abs(weight) > _NOTHING]
     return Shortcut(
         trained_on=len(train),

@@ -21,6 +21,8 @@ from moralscope.stats.gates import parse_gate
 from moralscope.surveys.asking import wordings
 from moralscope.surveys.items import COLUMNS, Dilemma, Statement, item_columns, parse_item
 from moralscope.surveys.options import SurveyOptions
+from moralscope.surveys.populations import PeopleTotals
+from moralscope.surveys.priorities import PriorityTotals, priorities
 from moralscope.surveys.questionnaire import StatementFigures
 from moralscope.surveys.statistics import ItemFigures, likeliest
 from moralscope.surveys.survey import (
@@ -160,18 +162,25 @@ class SurveyBatch(BatchJob):
         """Return the figures of the one-file path, from rows that are read one part at a time."""
         [model] = prepared.config["models"]
         totals = totals_of(self.kind)
+        put_first, near = PriorityTotals(), PeopleTotals()
         for table in parts.tables(parts.known(*prepared.writes.names)):
             for cells in table.to_pylist():
                 item = parse_item({name: parts.cell(cells, name) for name in self.reads}, 1)
                 about = {name: getattr(item, name, None) for name in _CARRIED}
                 about |= {"model": model, "statement": getattr(item, "text", ""), "by_form": {}}
                 figures = {name: cells[name] for name in prepared.writes.names}
-                totals.add(
-                    decode(_ROWS[self.kind], figures | about, "a part"), item, cells["questions"]
-                )
+                row = decode(_ROWS[self.kind], figures | about, "a part")
+                totals.add(row, item, cells["questions"])
+                near.add(row, item)
+                if self.options.priorities:
+                    put_first.add(row, item)
         sums = {model: totals.figures()}
+        wanted = self.options.priorities and put_first.knows_values
+        closeness = near.figures()
         return SurveyStatistics(
             models=sums,
+            priorities=priorities({model: put_first}, self.options.seed)[0] if wanted else None,
+            people={model: closeness} if closeness else None,
             gate=gate_of(self.options, self.kind, sums),
             corpus=outcome,
             failed=parts.failed(),

@@ -1,16 +1,17 @@
 """What is asked: dilemmas with two or more actions, and statements to agree with.
 
 A table's columns say which it holds. Dilemmas: `situation` (MoralChoice: `context`), `action1`,
-`action2`, … and, where known, `better` (which action is the right one) and the rules that an action
-breaks: `breaks1` ("lie; cheat") or MoralChoice's `a1_lie` (Yes/No). Questionnaires: `statement`,
-and where wanted `negated`, `subscale`, `scale` ("no|rather not|rather|yes"). What is wrong is said
-with its line.
+`action2`, … and, where known, `better` (which action is the right one), the values that an action
+upholds (`value1`: "honesty; care") and the rules that it breaks: `breaks1` ("lie; cheat") or
+MoralChoice's `a1_lie` (Yes/No). Questionnaires: `statement`, and where wanted `negated`,
+`subscale`, `scale` ("no|rather not|rather|yes"). In both, `people_NAME` is the share of a
+population that chooses the first action, or agrees. What is wrong is said with its line.
 """
 
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.io.actions import wrong_text
 from moralscope.io.tables import Layout, TableFile
+from moralscope.models.store import data_file
+from moralscope.models.store.data_cards import load_data_cards
 
-OURS = "values"
+OURS, THEORIES = "values", "theories"
 _MOST_ACTIONS = 6
 _REMEDY = (
     "give a table with situation, action1, action2, or with statement; or say what your columns "
@@ -29,11 +32,19 @@ _LAYOUT = Layout(lower=True, remedy=_REMEDY, others=True)
 _NEITHER = "has neither dilemmas nor statements"
 _ACTION = re.compile(r"action(\d)")
 _BREAKS = re.compile(r"breaks(\d)|a(\d)_(\w+)")
-_OTHERS = "situation|context|ambiguity|better|statement|negated|subscale|scale"
-_READ = re.compile(f"{_OTHERS}|{_ACTION.pattern}|{_BREAKS.pattern}")
+_VALUE = re.compile(r"value(\d)")
+_PEOPLE = re.compile(r"people_(\w+)")
+_KEYED = "answer_matching_behavior"  # of Perez et al. 2022: what an adherent answers
+_OTHERS = f"situation|context|ambiguity|better|statement|negated|subscale|scale|{_KEYED}"
+_COLUMNS = (_ACTION, _BREAKS, _VALUE, _PEOPLE)
+_READ = re.compile("|".join([_OTHERS, *(column.pattern for column in _COLUMNS)]))
 COLUMNS = (  # those that a user may call otherwise
     *("id", "situation", "better", "statement", "negated", "subscale", "scale"),
-    *(f"{name}{number}" for name in ("action", "breaks") for number in range(1, _MOST_ACTIONS + 1)),
+    *(
+        f"{name}{number}"
+        for name in ("action", "value", "breaks")
+        for number in range(1, _MOST_ACTIONS + 1)
+    ),
 )
 _YES, _NO = {"yes", "true", "1"}, {"no", "false", "0", "", "no agreement"}
 _SCALE = ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree")
@@ -48,7 +59,9 @@ class Dilemma:
     situation: str
     actions: tuple[str, ...]
     better: int | None = None
-    breaks: tuple[frozenset[str], ...] = ()
+    breaks: tuple[frozenset[str], ...] = ()  # of each action
+    values: tuple[frozenset[str], ...] = ()  # that each action upholds
+    people: tuple[tuple[str, float], ...] = ()  # populations: the share that does the first action
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +73,7 @@ class Statement:
     negated: str
     subscale: str = ""
     scale: tuple[str, ...] = _SCALE
+    people: tuple[tuple[str, float], ...] = ()  # populations: how far they agree
 
 
 Items = Sequence[Dilemma | Statement]
@@ -68,8 +82,11 @@ Items = Sequence[Dilemma | Statement]
 def read_items(source: str | Path | TableFile, columns: Mapping[str, str] | None = None) -> Items:
     """Read dilemmas or statements; `values` is the questionnaire that ships, - is stdin (CSV).
 
-    `columns` says what a file calls its columns, where that is not what we do.
+    `theories` are the statements of six ethical theories of Perez et al. 2022, below
+    MORALSCOPE_DATA. `columns` says what a file calls its columns, where that is not what we do.
     """
+    if str(source) == THEORIES:
+        return _theories()
     if isinstance(source, TableFile):
         table = source
     elif str(source) == "-":
@@ -98,6 +115,23 @@ def read_items(source: str | Path | TableFile, columns: Mapping[str, str] | None
             )
     if not items:
         raise InputError(f"{table.name} holds no items", _REMEDY)
+    return items
+
+
+def _theories() -> Items:
+    """Return the statements of six ethical theories."""
+    files = [file.path for file in load_data_cards()["persona-ethics"].files]
+    paths = {name: data_file(f"persona_ethics/{name}") for name in files}
+    missing = [name for name, path in paths.items() if path is None]
+    if missing:
+        problem = f"there is no persona_ethics/{missing[0]} below MORALSCOPE_DATA"
+        raise InputError(problem, "'moralscope data where persona-ethics' says where to get it")
+    items: list[Statement] = []
+    for name, path in paths.items():
+        theory = Path(name).stem.replace("-", " ")
+        for number, item in enumerate(read_items(Path(str(path))), 1):
+            if isinstance(item, Statement):
+                items.append(replace(item, id=f"{theory} {number}", subscale=theory))
     return items
 
 
@@ -187,6 +221,8 @@ def _dilemma(cells: Mapping[str, str], number: int) -> Dilemma:
         actions,
         int(better) - 1 if better else None,
         _broken_rules(cells, count),
+        _upheld(cells, count),
+        _people(cells),
     )
 
 
@@ -208,6 +244,30 @@ def _broken_rules(cells: Mapping[str, str], count: int) -> tuple[frozenset[str],
     return tuple(frozenset(broken) for broken in rules) if labelled else ()
 
 
+def _upheld(cells: Mapping[str, str], count: int) -> tuple[frozenset[str], ...]:
+    """Return the values that each action upholds; nothing where no column says."""
+    texts = [cells.get(f"value{number}", "") for number in range(1, count + 1)]
+    values = tuple(frozenset(filter(None, map(str.strip, text.split(";")))) for text in texts)
+    return values if any(values) else ()
+
+
+def _people(cells: Mapping[str, str]) -> tuple[tuple[str, float], ...]:
+    """Return people's shares by population; an empty cell says nothing of that population."""
+    shares = []
+    for name, text in cells.items():
+        match = _PEOPLE.fullmatch(name)
+        if match is None or not text:
+            continue
+        try:
+            share = float(text)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            raise InputError(f"has {name} = '{text[:20]}'", "give a share from 0 to 1")
+        shares.append((match[1].replace("_", " "), share))
+    return tuple(shares)
+
+
 def _statement(cells: Mapping[str, str], number: int) -> Statement:
     text = cells["statement"]
     if not text:
@@ -219,6 +279,16 @@ def _statement(cells: Mapping[str, str], number: int) -> Statement:
     negated = cells.get("negated") or f"It is not true that {text[:1].lower()}{text[1:]}"
     if negated.lower() == text.lower():
         raise InputError("has a negated statement that is equal", "write its opposite")
+    keyed = cells.get(_KEYED, "").lower()
+    if keyed not in ("", "yes", "no"):
+        raise InputError(f"has {_KEYED} = '{keyed[:20]}'", "write yes or no")
+    if keyed == "no":  # who holds the theory would deny it
+        text, negated = negated, text
     return Statement(
-        cells.get("id") or str(number), text, negated, cells.get("subscale", ""), scale or _SCALE
+        cells.get("id") or str(number),
+        text,
+        negated,
+        cells.get("subscale", ""),
+        scale or _SCALE,
+        _people(cells),
     )

@@ -27,8 +27,9 @@ class SurveyOptions(Options):
     models: Annotated[
         tuple[str, ...],
         Option(
-            "A language model: smollm2, gemma3-270m, tinyllama, scripted, a folder, a hub id, or "
-            "openai:MODEL; again, or by commas, to compare several.",
+            f"A language model: {', '.join(SPEAKERS)}, a folder, a .gguf file, a hub id, or a "
+            "served one (openai:MODEL, ollama:MODEL, anthropic:MODEL); again, or by commas, to "
+            "compare several.",
             flag="--model",
             short="-m",
             metavar="NAME",
@@ -58,6 +59,14 @@ class SurveyOptions(Options):
             group="Input",
         ),
     ] = None
+    priorities: Annotated[
+        bool,
+        Option(
+            "Which values does the model put first? Strengths of the values of your columns, of "
+            "MoralChoice's rules or of subscales, with intervals.",
+            group="Questions",
+        ),
+    ] = False
     pressure: Annotated[
         bool,
         Option(

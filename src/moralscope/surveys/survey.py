@@ -18,7 +18,9 @@ from moralscope.stats.gates import GateResult, check_gate, parse_gate
 from moralscope.surveys.asking import Cell, CellAnswer, ask_cells, dilemma_cells, statement_cells
 from moralscope.surveys.items import Dilemma, Items, Statement, read_items, spread
 from moralscope.surveys.options import SurveyOptions
+from moralscope.surveys.populations import Closeness, PeopleTotals
 from moralscope.surveys.pressure import PressureFigures, press
+from moralscope.surveys.priorities import Priorities, PriorityTotals, check_values, priorities
 from moralscope.surveys.questionnaire import (
     QuestionnaireFigures,
     StatementFigures,
@@ -77,6 +79,11 @@ class SurveyStatistics(Statistics):
     replies: Mapping[str, SayDo] | None = absent()
     """Of each model, how its choices, ratings and free replies go together."""
     say_rate_do: Sequence[FreeReply] | None = absent()
+    priorities: Mapping[str, Priorities] | None = absent()
+    """Of each model, which values it puts first."""
+    priority_differences: Sequence[ModelDifference] | None = absent()
+    people: Mapping[str, Closeness] | None = absent()
+    """Of each model, how far it is from the populations whose shares the items have."""
     pressure: Mapping[str, PressureFigures] | None = absent()
     """Of each model, how far it gives way."""
     gate: GateResult | None = None
@@ -129,6 +136,8 @@ def survey(
         raise InputError("pressure is put on answers to dilemmas", "leave --pressure out")
     if options.free and kind == QUESTIONNAIRE:
         raise InputError("free replies answer dilemmas, not statements", "leave --free out")
+    if options.priorities:
+        check_values(items)
     loaded = speakers or [load_speaker(name, options, progress) for name in options.models]
     speakers = [steer_model(speaker, options.steer) for speaker in loaded]
     askings = [Asking.of(speaker, options.form) for speaker in speakers]
@@ -138,6 +147,8 @@ def survey(
     figures: dict[str, Figures] = {}
     say_do: dict[str, SayDo] = {}
     replies: list[FreeReply] = []
+    put_first: dict[str, PriorityTotals] = {}
+    people: dict[str, Closeness] = {}
     for number, asking in enumerate(askings):
         name = asking.model.name
         answers = ask_items(asking, items, options, _part(report, number, len(askings)))
@@ -145,10 +156,15 @@ def survey(
             figures_of(name, item, some, options.seed)
             for item, some in zip(items, answers, strict=True)
         ]
-        totals = totals_of(kind)
+        totals, near = totals_of(kind), PeopleTotals()
         for row, item, some in zip(rows[name], items, answers, strict=True):
+            near.add(row, item)
             totals.add(row, item, len(some))
+            if options.priorities:
+                put_first.setdefault(name, PriorityTotals()).add(row, item)
         figures[name] = totals.figures()
+        if closeness := near.figures():
+            people[name] = closeness
         if options.free and auditor is not None:
             written, say_do[name] = free_replies(asking, items, answers, auditor, options)  # type: ignore[arg-type]
             replies += written
@@ -157,6 +173,7 @@ def survey(
         how = {"wordings": options.wordings, "seed": options.seed}
         pressure = {one.model.name: press(one, items, **how) for one in askings}  # type: ignore[arg-type]
     names = tuple(GATED[kind]) if kind == QUESTIONNAIRE else COMPARED
+    strengths = priorities(put_first, options.seed) if options.priorities else (None, None)
     return RunRecord(
         "survey",
         seed=options.seed,
@@ -181,6 +198,9 @@ def survey(
             comparisons=compare_models(rows, names) if len(rows) > 1 else None,
             replies=say_do if options.free else None,
             say_rate_do=replies if options.free else None,
+            priorities=strengths[0],
+            priority_differences=strengths[1],
+            people=people or None,
             pressure=pressure,
             gate=gate_of(options, kind, figures),
         ),

@@ -42,7 +42,7 @@ def test_more_of_a_score_is_more_people_within_zero_and_one():
 
 
 def test_a_split_is_said():
-    assert share_in_words(0.5, 0.3, 0.7).startswith("people split: about 5 in 10 would say yes")
+    assert share_in_words(0.5, 0.3, 0.7).startswith("people split here: about 5 in 10 would say yes")
     assert share_in_words(0.9, 0.7, 1.0) == "about 9 in 10 would say yes (7 to 10)"
     assert share_in_words(math.nan, math.nan, math.nan) == ""
 

@@ -89,11 +89,13 @@ def test_every_reply_is_there_with_its_rules_the_worst_first():
     first, second = (dict(zip(_titles(replies), row, strict=True)) for row in replies.rows)
     assert (first["id"], first["verdict"], first["score"]) == ("1", "flagged", -0.88)
     assert (first["broken"], first["kept"]) == (1, 0)
-    assert first["rules"] == (
-        "breaks “It is wrong to kill.”, probability 0.90, severity 5.0, consensus 4.9 (rulebook)."
-    )
-    assert (first["prompt"], first["revised reply"]) == ("What now?", "Talk to them.")
-    assert (second["verdict"], second["rules"]) == ("not judged", "")
+    facts = dict(first["card"].facts)
+    assert first["card"].folded == [
+        "Breaks “It is wrong to kill.” (probability 0.90, limit 0.50, severity 5.0, consensus 4.9; "
+        "rulebook)"
+    ]
+    assert (facts["Prompt"], facts["Revised reply"]) == ("What now?", "Talk to them.")
+    assert (second["verdict"], second["card"].folded) == ("not judged", [])
 
 
 def _titles(replies):
@@ -105,14 +107,15 @@ def test_a_rule_below_the_limit_may_break():
     plain = audit_record()
     plain["config"]["thresholds"] = {"disagree": 0.95}
     (reply, *_) = table(build_page(plain), "Every reply").rows
-    assert reply[4] == 0  # broken
-    assert "may break “It is wrong to kill.”" in reply[-2]
+    assert reply[7] == 0  # broken
+    assert "May break “It is wrong to kill.”" in reply[-1].folded[0]
 
 
 def test_figures_lists_and_comparison_have_their_sections():
     page = build_page(audit_record())
     titles = [section.title for section in page.sections if section.shown != "terminal"]
     assert titles == [
+        "The worst replies in full",
         "Scores of the replies",
         "Flagged replies by foundation",
         "Flagged replies by severity",

@@ -55,6 +55,9 @@ class Reader:
     def read(self, exchanges):
         return [self._one(each) for each in exchanges]
 
+    def cut(self, exchanges):
+        return [list(reading.windows) for reading in self.read(exchanges)]
+
     def _one(self, exchange):
         words = exchange.reply.split()
         parts = [" ".join(words[at : at + self.size]) for at in range(0, len(words), self.size)]

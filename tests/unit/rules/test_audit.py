@@ -32,15 +32,16 @@ def test_the_record_has_the_shape_of_the_design():
     assert [row["id"] for row in plain["results"]] == ["k", "2", "3", "4"]
     first = plain["results"][0]
     keys = {"id", "prompt", "reply", "rules", "verdict", "revised_reply", "revised_by", "unread"}
+    keys |= {"evidence", "evidence_note", "change"}
     assert set(first) == keys
     assert set(first["rules"][0]) == {
-        *("text", "source", "alignment", "severity", "consensus", "foundations", "evidence"),
+        *("text", "source", "alignment", "severity", "consensus", "foundations", "scales_from"),
         "limit",
     }
     assert set(first["rules"][0]["alignment"]) == {"label", "probabilities"}
     assert list(first["verdict"]) == [
         *("flag", "score", "status", "reason", "basis", "concern", "probability"),
-        "broken",
+        *("broken", "lead", "gauge"),
     ]
     assert [row["verdict"]["status"] for row in plain["results"]] == [
         *("judged", "judged", "abstained", "judged"),

@@ -18,7 +18,7 @@ def test_rules_attributes_and_verdict_of_a_reply():
     (found,) = auditor().audit([KILLS])
     rule = found.rules[0]
     assert (rule.text, rule.alignment.label, rule.source) == (KILL.text, "disagree", "rulebook")
-    assert (rule.severity, rule.consensus, rule.evidence) == (5.0, 5.0, "rulebook")
+    assert (rule.severity, rule.consensus, rule.scales_from) == (5.0, 5.0, "rulebook")
     assert rule.foundations["care"] == 1.0
     assert found.verdict.flag
     assert found.verdict.score == pytest.approx(-0.8)
@@ -196,7 +196,7 @@ def test_generated_rules_are_marked_and_asked_about_after_the_others():
     made = auditor(lines=["You should talk to him first."], limits=Thresholds(relevance=0.0))
     writer = Wrote()
     found = replace(made, writer=writer).audit([KILLS])[0]
-    assert [(rule.source, rule.evidence) for rule in found.rules] == [
+    assert [(rule.source, rule.scales_from) for rule in found.rules] == [
         ("rulebook", "rulebook"),
         ("generated", "neighbours"),
     ]
@@ -218,7 +218,7 @@ def test_a_small_rulebook_of_ones_own_is_read_whole():
 def test_of_a_long_reply_every_rule_read_whole_gets_its_nearest_windows():
     words = " ".join(["these are fine words"] * 3000) + " I would kill him."
     made = auditor((), house=RULES, top=1, general=False)
-    (audit,) = replace(made, whole=3).audit([Exchange("And now?", words)])
+    (audit,) = replace(made, whole=3, evidence=False).audit([Exchange("And now?", words)])
     assert {rule.text for rule in audit.rules} == {rule.text for rule in RULES}
     assert audit.verdict.broken == (KILL.text,)
     assert len(made.aligner.classifier.pairs) <= 12

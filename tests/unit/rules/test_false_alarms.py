@@ -13,7 +13,7 @@ from moralscope.rules.false_alarms import conformal_limit
 from moralscope.rules.records import Exchange
 from moralscope.rules.thresholds import read_limits
 
-from .scripted_audit import auditor
+from .scripted_audit import KILL, LIE, RULES, auditor
 
 
 def test_the_guarantee_holds_on_replies_that_were_not_seen():
@@ -158,3 +158,29 @@ def test_python_has_it_too():
     fine = [Exchange("Hi!", f"Hello number {n}.") for n in range(40)]
     models = set_budget(prepare_auditor(AuditOptions(experts="scripted")), fine, "10%")
     assert models.budget.replies == 40
+
+
+def test_a_rule_of_a_house_that_spends_the_budget_gets_a_limit_of_its_own():
+    """LIE is broken by every fourth fine reply at the usual limit, KILL by none."""
+    mixed = [COSTLY[n // 4] if n % 8 in (0, 1) else FINE[n % 30] for n in range(40)]
+    plain = AuditModels(auditor((), house=RULES, general=False), config={"experts": "table"})
+    models = set_budget(plain, mixed, "10%")
+    (cost,) = models.budget.rules
+    assert (cost.rule, cost.alarms, cost.at_limit) == (LIE.text, 5, 0)
+    assert cost.limit == models.budget.rule_limits[LIE.text] >= 0.9
+    assert models.auditor.rule_limits == {LIE.text: cost.limit}
+    # The noisy rule no longer raises the limit of the others: a breach of KILL is still flagged.
+    kills, lies = models.auditor.audit([Exchange("Q", "You should kill him."), COSTLY[0]])
+    assert kills.verdict.flag
+    assert kills.verdict.broken == (KILL.text,)
+    assert lies.verdict.broken == ()
+    record = audit(COSTLY, AuditOptions(false_alarms="10%"), models=models)
+    assert record.config["rule_limits"] == {LIE.text: cost.limit}
+
+
+def test_limits_of_rules_are_kept_in_the_config(run, tmp_path):
+    (tmp_path / "house.txt").write_text("It's rude to stare at people.\nNever help a stranger.\n")
+    words = (*BUDGET, "--config", "limits.toml", "--rulebook", "house.txt", "--json")
+    budget = json.loads(run(*words)[1])["statistics"]["false_alarms"]
+    assert budget["rule_limits"]
+    assert read_limits(tmp_path / "limits.toml").rules == budget["rule_limits"]

@@ -5,7 +5,7 @@ import pytest
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.runs import kept
 from moralscope.runs.kept import NoSuchRun, Runs
-from moralscope.runs.titles import PageNotes, run_title
+from moralscope.runs.titles import PageNotes, Remark, RuleLabel, notes_of, run_title
 
 RECORD = {
     "schema": "moralscope.run/1",
@@ -103,12 +103,36 @@ def test_a_run_is_renamed_and_gets_its_own_title_back(runs):
 
 def test_a_remark_replaces_an_earlier_one_and_can_be_taken_back(runs):
     name = runs.save(AUDIT).id
-    said = {"result": 1, "verdict": "disagree", "rule": "Do not lie.", "alignment": "agree"}
-    runs.remark(name, {**said, "comment": "first"})
-    assert runs.remark(name, {**said, "comment": "=1+1"}).remarks == 1
-    lines = runs.training_csv().decode().splitlines()
-    assert lines[0] == "Q,A,rot,A_agrees,id,comment"
-    assert lines[1] == f"P,R,Do not lie.,agree,{name}-1,'=1+1"
-    assert runs.remark(name, {**said, "verdict": "", "comment": ""}).remarks == 0
+    runs.remark(name, [Remark(1, "disagree", "first", [RuleLabel("Do not lie.", True)])])
+    assert runs.remark(name, [Remark(1, "disagree", "second")]).labels == 0
+    assert runs.remark(name, [Remark(1)]).remarks == 0
     with pytest.raises(InputError, match="no such result"):
-        runs.remark(name, {**said, "result": 9, "comment": ""})
+        runs.remark(name, [Remark(9, "agree")])
+
+
+def test_only_labels_that_were_chosen_are_exported(runs):
+    name = runs.save(AUDIT).id
+    labels = [RuleLabel("Do not lie.", True), RuleLabel("Be kind.", False)]
+    line = runs.remark(name, [Remark(0, "disagree"), Remark(1, "agree", "=1+1", labels)])
+    assert (line.remarks, line.labels) == (2, 2)
+    assert runs.labels_csv().decode().splitlines() == [
+        "prompt,reply,rule,broken,note,id",
+        f"P,R,Do not lie.,yes,'=1+1,{name}-1",
+        f"P,R,Be kind.,no,'=1+1,{name}-1",
+    ]
+
+
+def test_a_remark_of_an_older_version_keeps_its_status_and_loses_its_preset_label():
+    old = {"result": 0, "verdict": "disagree", "rule": "R", "alignment": "agree", "comment": "c"}
+    (remark,) = notes_of({"page": {"remarks": [old]}}).remarks
+    assert remark == Remark(0, "disagree", "c")
+
+
+def test_tags_are_few_short_and_listed(runs):
+    name = runs.save(RECORD).id
+    assert runs.tag(name, [" release  1 ", "", "release 1", "x" * 99]).tags == (
+        "release 1",
+        "x" * 40,
+    )
+    assert runs.listed()[0].tags == ("release 1", "x" * 40)
+    assert runs.rename(name, "mine").tags == ("release 1", "x" * 40)

@@ -1,4 +1,4 @@
-"""Names to folders that transformers can load: stored GGUF files are converted once, and checked.
+"""Names to folders that transformers can load: GGUF files are converted once, and checked.
 
 A conversion lies in the store's home under ``derived/``, named by the checksum of the GGUF file it
 was made from, with the checksum of each of its own files beside it. Loads no model for use.
@@ -11,15 +11,16 @@ import logging
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from moralscope.core.errors import ChecksumMismatch, StoreError
+from moralscope.core.errors import ChecksumMismatch, InputError, StoreError
 from moralscope.models.hugging_face import find_folder, folder_checksum, set_up_transformers
 from moralscope.models.language.gguf_header import read_header
-from moralscope.models.store import ModelEntry, Progress, Store, sha256_of
+from moralscope.models.store import Progress, Store, sha256_of
 
 log = logging.getLogger(__name__)
 
@@ -32,28 +33,45 @@ def resolve_base(
 ) -> tuple[Path, str]:
     """Return the folder of a base model and the checksum that names its weights.
 
-    `name` is a generator of the store, a local folder, or a hub id. The folder holds config.json,
-    tokenizer files and safetensors. The checksum of a stored model is that of its GGUF file; of a
-    folder, that of its files. `progress` is told the bytes of a pull, and of a conversion.
+    `name` is a generator of the store, a local folder, a GGUF file, or a hub id. The folder holds
+    config.json, tokenizer files and safetensors. The checksum of a stored model is that of its GGUF
+    file; of a folder, that of its files. `progress` is told the bytes of a pull and a conversion.
     """
     store = store or Store()
     stored = [entry.name for entry in store.entries() if entry.kind == "generator"]
     if name in stored:
         entry = store.entry(name)
-        return _converted(entry, store.pull(name, progress), store.home, progress), entry.sha256
+        source = _GgufFile(name, store.pull(name, progress) / entry.weights, entry.sha256)
+        return _converted(source, store.home, progress), entry.sha256
+    if name.endswith(".gguf"):
+        file = Path(name).expanduser()
+        if not file.is_file():
+            raise InputError(f"there is no file {name}", "give the path of a GGUF file")
+        read_header(file, "give a whole GGUF file")  # before its gigabytes are summed
+        source = _GgufFile(file.stem, file.resolve(), sha256_of(file))
+        return _converted(source, store.home, progress), source.sha256
     folder = find_folder(
         name,
         store,
         [*stored, "scripted", "stories", "rules"],
         kind="generator",
         content="config.json and .safetensors",
-        also="openai:MODEL, a local folder",
+        also="openai:MODEL, ollama:MODEL, anthropic:MODEL, a folder, a .gguf file",
     )
     return folder, folder_checksum(folder)
 
 
-def _converted(entry: ModelEntry, source: Path, home: Path, progress: Progress | None) -> Path:
-    """Return the checked conversion of a stored GGUF model, making it if it is not there."""
+@dataclass(frozen=True, slots=True)
+class _GgufFile:
+    """A GGUF file and what it is called."""
+
+    name: str
+    path: Path
+    sha256: str
+
+
+def _converted(entry: _GgufFile, home: Path, progress: Progress | None) -> Path:
+    """Return the checked conversion of a GGUF file, making it if it is not there."""
     folder = home / "derived" / entry.sha256
     lock = FileLock(folder.with_name(f"{folder.name}.lock"))
     try:
@@ -66,12 +84,12 @@ def _converted(entry: ModelEntry, source: Path, home: Path, progress: Progress |
                 lock.acquire()
             try:
                 if not _is_current(folder):  # else another process made it meanwhile
-                    _convert(entry, source, folder, progress)
+                    _convert(entry, folder, progress)
             finally:
                 lock.release()
     except OSError as error:
         problem = f"{entry.name} could not be converted in {folder.parent} ({error.strerror})"
-        remedy = "free about 1 GB there, or set MORALSCOPE_HOME to a folder you may write to"
+        remedy = "free some GB there, or set MORALSCOPE_HOME to a folder you may write to"
         raise StoreError(problem, remedy) from error
     note = _note_of(folder)
     files = {"model.safetensors": "", **note.get("files", {})}
@@ -80,7 +98,7 @@ def _converted(entry: ModelEntry, source: Path, home: Path, progress: Progress |
         if note.get("source") != entry.sha256 or not path.is_file() or sha256_of(path) != checksum:
             raise ChecksumMismatch(
                 f"{path} is not the file that was converted from {entry.name}",
-                f"remove {folder}: it is made again from the stored model",
+                f"remove {folder}: it is made again from the GGUF file",
             )
     return folder
 
@@ -97,15 +115,16 @@ def _note_of(folder: Path) -> dict[str, Any]:
     return note if isinstance(note, dict) else {}
 
 
-def _convert(entry: ModelEntry, source: Path, folder: Path, progress: Progress | None) -> None:
+def _convert(entry: _GgufFile, folder: Path, progress: Progress | None) -> None:
     """Write the conversion beside its place and move it there whole; a killed one starts anew."""
     label = f"converting {entry.name}"
+    size = entry.path.stat().st_size
     if progress:
-        progress(label, 0, entry.size)
+        progress(label, 0, size)
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
-    _write_model(source, entry.weights, part)
+    _write_model(entry.path.parent, entry.path.name, part)
     files = {path.name: sha256_of(path) for path in sorted(part.iterdir())}
     note = {"layout": _LAYOUT, "name": entry.name, "source": entry.sha256, "files": files}
     (part / _NOTE).write_text(json.dumps(note, indent=1), "utf-8")
@@ -113,7 +132,7 @@ def _convert(entry: ModelEntry, source: Path, folder: Path, progress: Progress |
         shutil.rmtree(folder)
     os.replace(part, folder)
     if progress:
-        progress(label, entry.size, entry.size)
+        progress(label, size, size)
 
 
 def _write_model(source: Path, weights: str, folder: Path) -> None:
@@ -130,10 +149,16 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
 
     header = read_header(source / weights)  # first: a damaged file is told here, in one line
     set_up_transformers()
-    with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that cannot be switched off
-        model = AutoModelForCausalLM.from_pretrained(
-            source, gguf_file=weights, dtype=torch.float32, local_files_only=True
-        )
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # a bar that cannot be switched off
+            model = AutoModelForCausalLM.from_pretrained(
+                source, gguf_file=weights, dtype=torch.float32, local_files_only=True
+            )
+    except (ValueError, KeyError, NotImplementedError, RuntimeError) as error:
+        kind = header.values.get("general.architecture")
+        problem = f"{source / weights} cannot be read (architecture '{kind}')"
+        remedy = "serve it with llama.cpp or Ollama and name it as openai:MODEL or ollama:MODEL"
+        raise InputError(problem, remedy) from error
     state = {name: value.half().contiguous() for name, value in model.state_dict().items()}
     if model.config.tie_word_embeddings:
         state.pop("lm_head.weight", None)

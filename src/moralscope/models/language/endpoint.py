@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint as a generator: a company's, or llama.cpp and vLLM on one's desk.
+"""An endpoint as a generator: a company's, or Ollama, llama.cpp and vLLM on one's desk.
 
 One request a prompt, several at a time. The key is read from an environment variable for each
 call, goes into one header and is kept out of everything that is said or written. What a distant
@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.language.decoding import check_request, sentence_end
+from moralscope.models.language.dialects import refused_field, split_endpoint
 from moralscope.models.language.http_client import (
     client_settings,
     is_local,
@@ -38,16 +39,16 @@ _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _LONGEST_PAUSE = 60.0
 _MAX_ANSWER = 8_000_000  # bytes
 _SHORTEST_KEY = 8  # shorter ones ("none", "EMPTY") are no secrets, and words of replies
-OPENAI_URL = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointOptions:
     """Where an endpoint is and how patient to be with it."""
 
-    base_url: str | None = None  # by default $OPENAI_BASE_URL, else OpenAI's own
-    key_variable: str = "OPENAI_API_KEY"
-    """The environment variable that holds the key; unset means that no key is sent."""
+    base_url: str | None = None  # by default the dialect's variable, else its maker's own
+    key_variable: str | None = None
+    """The environment variable that holds the key, by default the dialect's; unset means that no
+    key is sent."""
     concurrency: int = 8
     timeout: float = 120.0  # seconds for one whole answer
     retries: int = 5
@@ -75,30 +76,31 @@ class _TryAgainError(Exception):
 
 
 class EndpointGenerator:
-    """Chat completions of one model at one address."""
+    """Replies of one model at one address; `name` is openai:MODEL or another dialect's."""
 
-    def __init__(self, model: str, options: EndpointOptions, *, offline: bool = False) -> None:
-        url = options.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    def __init__(self, name: str, options: EndpointOptions, *, offline: bool = False) -> None:
+        self._dialect, model = split_endpoint(name)
+        url = self._dialect.base_url(options.base_url)
+        self._key_variable = options.key_variable or self._dialect.key_variable
         parts = urlsplit(url)
-        if not model.strip():
-            raise InputError("the endpoint's model has no name", "write openai:MODEL")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError("the endpoint's address is not http(s)://host", "give its base URL")
         if parts.username or parts.password or parts.query or parts.fragment:
             problem = "the endpoint's address holds a secret or a query"
-            raise InputError(problem, f"give the key through {options.key_variable}")
+            raise InputError(problem, f"give the key through {self._key_variable}")
         if offline and not is_local(parts.hostname):
             problem = f"{parts.hostname} is not this machine and the network is switched off"
             raise InputError(problem, "unset MORALSCOPE_OFFLINE, or use a local server")
         if options.concurrency < 1 or options.timeout <= 0 or options.retries < 0:
             raise InputError("concurrency, time-out or retries is out of range", "raise it")
-        self.name = f"openai:{model}"
-        self.checksum = sha256(f"{url.rstrip('/')} {model}".encode()).hexdigest()
+        self.name = name
+        self.checksum = sha256(f"{url} {model}".encode()).hexdigest()
         self.refs: tuple[ModelRef, ...] = ()
         self.warnings: list[str] = []  # what a run should say about the answers, one line each
         self.usage = Usage()  # requests, tokens and cost so far
         self._model = model
-        self._url = url.rstrip("/")
+        self._url = url
+        self._refused_fields: set[str] = set()
         self._options = options
         self._lock = threading.Lock()
 
@@ -208,12 +210,12 @@ class EndpointGenerator:
     async def _post(self, client: Any, body: Mapping[str, Any]) -> dict[str, Any]:
         import httpx2
 
-        key = self._key()
-        headers = {"authorization": f"Bearer {key}"} if key else {}
+        headers = self._dialect.headers(self._key())
+        request = self._dialect.request(body, self._refused_fields)
         data = bytearray()
         try:
             async with client.stream(
-                "POST", f"{self._url}/chat/completions", json=body, headers=headers
+                "POST", f"{self._url}{self._dialect.path}", json=request, headers=headers
             ) as response:
                 if is_packed(response.headers):
                     raise _TryAgainError("a packed answer, which was not asked for")
@@ -230,13 +232,28 @@ class EndpointGenerator:
             raise _TryAgainError(
                 f"status {status}", _retry_after(response.headers.get("retry-after", ""))
             )
+        if status in (400, 422):
+            field = refused_field(request, data[:4000].decode("utf-8", "replace"))
+            if field is not None:  # each is refused once, so this ends
+                self._refused_fields.add(field)
+                return await self._post(client, body)
         if status != 200:  # also a redirection
             raise self._refused(status, bytes(data))
-        return _checked(bytes(data))
+        return self._checked(bytes(data))
+
+    def _checked(self, data: bytes) -> dict[str, Any]:
+        try:
+            answer = self._dialect.completion(json.loads(data))
+        except (ValueError, RecursionError):
+            raise _TryAgainError("an answer that is not JSON") from None
+        choices = answer.get("choices") if isinstance(answer, dict) else None
+        if not isinstance(choices, list) or not choices or not all(map(_is_choice, choices)):
+            raise _TryAgainError("an answer of another shape than a reply")
+        return dict(answer)
 
     def _refused(self, status: int, data: bytes) -> EndpointError:
         if status in (401, 403):  # servers print parts of the key here: say nothing of theirs
-            remedy = f"set {self._options.key_variable} to a key that may use '{self._model}'"
+            remedy = f"set {self._key_variable} to a key that may use '{self._model}'"
             return EndpointError(f"{self._url} refused the key (status {status})", remedy)
         # The key goes before the text is cut: half a key is a secret too.
         said = " ".join(self._unsaid(data.decode("utf-8", "replace"))[:400].split())[:160]
@@ -249,9 +266,9 @@ class EndpointGenerator:
         return without_secret(key if len(key) >= _SHORTEST_KEY else "", text, "…")
 
     def _key(self) -> str:
-        key = os.environ.get(self._options.key_variable, "").strip()
+        key = os.environ.get(self._key_variable, "").strip()
         if not (key.isascii() and key.isprintable()):
-            problem = f"{self._options.key_variable} holds characters that no key has"
+            problem = f"{self._key_variable} holds characters that no key has"
             raise InputError(problem, "set it again")
         return key
 
@@ -271,17 +288,6 @@ class EndpointGenerator:
             output_tokens=self.usage.output_tokens + written,
             cost=cost,
         )
-
-
-def _checked(data: bytes) -> dict[str, Any]:
-    try:
-        answer = json.loads(data)
-    except (ValueError, RecursionError):
-        raise _TryAgainError("an answer that is not JSON") from None
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    if not isinstance(choices, list) or not choices or not all(map(_is_choice, choices)):
-        raise _TryAgainError("an answer of another shape than a chat completion")
-    return dict(answer)
 
 
 def _is_choice(choice: object) -> bool:

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint as a `LanguageModel`: what can be known of answers from outside.
+"""An endpoint as a `LanguageModel`: what can be known of answers from outside.
 
 A server that gives log-probabilities says how likely the first token of an answer is; its numbers
 are checked before they are believed. Where they are missing, impossible or cannot tell the answers
@@ -10,6 +10,7 @@ import json
 import logging
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -26,23 +27,26 @@ from moralscope.models.store import Store
 log = logging.getLogger(__name__)
 
 _TOP = 20  # tokens that servers list at most
+_TOKEN_ID = re.compile(r"token_id:\d+")  # vLLM with --return-tokens-as-token-ids
 _EDGES = " \t\n.\"'“”*"
 
 
 class EndpointModel(EndpointGenerator):
-    """Chat completions of one model at one address, asked for probabilities."""
+    """Replies of one model at one address, and how probable they are."""
 
     has_chat = True  # always: the server applies its own template
     layers, dimension = 0, 0  # nothing inside can be seen
     block_path = ""
 
-    def __init__(self, model: str, options: EndpointOptions, *, store: Store | None = None) -> None:
+    def __init__(self, name: str, options: EndpointOptions, *, store: Store | None = None) -> None:
         store = store or Store()
-        super().__init__(model, options, offline=store.offline)
+        super().__init__(name, options, offline=store.offline)
         path = store.home / "cache" / "answers" / f"{self.checksum[:24]}-{options.samples}.jsonl"
         self._kept = KeptAnswers(path, options.samples)
-        self._tells = options.log_probabilities
+        self._tells = options.log_probabilities and self._dialect.has_log_probabilities
         self._asked = 0
+        if not self._dialect.has_log_probabilities:
+            self._warn("gives no log-probabilities")
 
     def prompt(self, text: str, *, chat: bool) -> str:
         """Return the text: an endpoint is always asked in its chat form."""
@@ -75,9 +79,10 @@ class EndpointModel(EndpointGenerator):
         drawn = sum(not (self._tells and _told_apart(answers)) for _, answers in pairs)
         read = sum(len(prompt) // 4 + 10 for prompt, _ in pairs)
         written = len(pairs) - drawn + drawn * options.samples * 20
-        line = (
-            f"{len(pairs):,} requests to come, about {read:,} tokens read and {written:,} written"
-        )
+        requests = len(pairs)
+        if not self._dialect.has_log_probabilities:  # nor several replies to one request
+            requests, read = requests * options.samples, read * options.samples
+        line = f"{requests:,} requests to come, about {read:,} tokens read and {written:,} written"
         if drawn < len(pairs):
             line += f"; up to {options.samples} times as many written without log-probabilities"
         if (options.input_price, options.output_price) != (None, None):
@@ -243,6 +248,8 @@ def first_token_scores(choice: Mapping[str, Any]) -> tuple[list[tuple[str, float
         if not isinstance(score, int | float) or math.isnan(score) or score > 1e-6:
             return [], "gives log-probabilities that no probability has"
         rows.append((token, float(score)))
+    if all(_TOKEN_ID.fullmatch(token) for token, _ in rows):
+        return [], "gives the numbers of tokens in place of tokens"
     total = sum(math.exp(score) for _, score in rows)
     if total > 1.001:
         return [], f"gives probabilities that sum to {total:.3g}"

@@ -37,9 +37,12 @@ class _Damaged(Exception):
     """What is wrong with a header."""
 
 
-def read_header(path: Path) -> GgufHeader:
-    """Read the header of a GGUF file; one that claims more than the file holds is refused."""
-    remedy = f"remove {path.parent} and pull the model again"
+def read_header(path: Path, remedy: str | None = None) -> GgufHeader:
+    """Read the header of a GGUF file; one that claims more than the file holds is refused.
+
+    `remedy` is what a user can do then; a stored file is pulled again.
+    """
+    remedy = remedy or f"remove {path.parent} and pull the model again"
     try:
         with path.open("rb") as stream:
             return _header(_Walk(stream, path.stat().st_size))

@@ -10,12 +10,11 @@ from moralscope.models.language.conversion import resolve_base
 from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
 from moralscope.models.language.endpoint_model import EndpointModel
 from moralscope.models.language.scripted import ScriptedGenerator, ScriptedModel
-from moralscope.models.options import ENCODERS, SPEAKERS
+from moralscope.models.options import ENCODERS, ENDPOINTS, SPEAKERS
 from moralscope.models.store import Progress, Store, shipped_folder
 
 STORIES, RULES = "stories", "rules"
 _SHIPPED = {STORIES: "stories-smollm2", RULES: "rules-smollm2"}
-_ENDPOINT = "openai:"
 
 
 def load_generator(
@@ -32,15 +31,15 @@ def load_generator(
     Parameters
     ----------
     name
-        `stories` or `rules` (smollm2 with a shipped adapter), `smollm2`, `gemma3-270m`,
-        `scripted`, a folder (a model, or an adapter of ours, which names its base), a hub id, or
-        ``openai:MODEL`` for an OpenAI-compatible endpoint.
+        `stories` or `rules` (smollm2 with a shipped adapter), a generator of the store, `scripted`,
+        a folder (a model, or an adapter of ours, which names its base), a GGUF file, a hub id, or
+        an endpoint: ``openai:MODEL``, ``ollama:MODEL``, ``anthropic:MODEL``.
     store
         Where weights lie; the user's own by default.
     adapter
         A folder with LoRA weights in peft's layout, merged into the model.
     endpoint
-        Where ``openai:MODEL`` is served and how patient to be.
+        Where it is served and how patient to be.
     batch
         Candidates that a local model writes at a time; by default as many as suit the machine.
 
@@ -49,14 +48,14 @@ def load_generator(
     >>> load_generator("scripted").name
     'scripted'
     """
-    if adapter and (name in (ScriptedGenerator.name, *_SHIPPED) or name.startswith(_ENDPOINT)):
+    if adapter and (name in (ScriptedGenerator.name, *_SHIPPED) or name.startswith(ENDPOINTS)):
         raise InputError(f"'{name}' takes no adapter", "name a local base model")
     if name == ScriptedGenerator.name:
         return ScriptedGenerator()
     store = store or Store()
-    if name.startswith(_ENDPOINT):
+    if name.startswith(ENDPOINTS):
         options = endpoint or EndpointOptions()
-        return EndpointGenerator(name.removeprefix(_ENDPOINT), options, offline=store.offline)
+        return EndpointGenerator(name, options, offline=store.offline)
     from moralscope.models.language.local import LocalGenerator
 
     path, label, checksum, chosen = _local(name, store, adapter, progress)
@@ -86,13 +85,13 @@ def load_language_model(
     """
     store = store or Store()
     kind = name.partition(":")[0]
-    if adapter and kind in (ScriptedModel.kind, _ENDPOINT.rstrip(":"), *_SHIPPED):
+    if adapter and (kind in (ScriptedModel.kind, *_SHIPPED) or name.startswith(ENDPOINTS)):
         raise InputError(f"'{name}' takes no adapter", "name a local base model")
     if kind == ScriptedModel.kind:
         return ScriptedModel.of(name)
-    if name.startswith(_ENDPOINT):
+    if name.startswith(ENDPOINTS):
         options = endpoint or EndpointOptions()
-        return EndpointModel(name.removeprefix(_ENDPOINT), options, store=store)
+        return EndpointModel(name, options, store=store)
     if name in ENCODERS:
         problem = f"'{name}' is an encoder, not a language model"
         raise InputError(problem, f"name a language model: {', '.join(SPEAKERS)}")
@@ -117,7 +116,8 @@ def _local(
     path, checksum = resolve_base(base, store=store, progress=progress)
     if chosen:
         chosen.check_base(base, checksum)
-    label = path.resolve().name if Path(base).expanduser().is_dir() else base
+    place = Path(base).expanduser()
+    label = path.resolve().name if place.is_dir() else place.stem if place.is_file() else base
     return path, label, checksum, chosen
 
 

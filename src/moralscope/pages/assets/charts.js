@@ -4,7 +4,7 @@
 (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
-  const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+  const FONT = 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
   const COLOURS = ["paper", "panel", "ink", "muted", "line", "good", "bad", "third", "fourth", "fifth", "band", "veil"];
   const NARROW = 560, REACH = 16; // pixels: of a small chart, and between pointer and mark
   const drawn = new Map();

@@ -15,11 +15,12 @@ from moralscope.core.protocols import Generator
 from moralscope.core.records import Statistics, Usage, absent
 from moralscope.models.language import EndpointOptions, load_generator
 from moralscope.models.language.chat_template import load_chat_template
+from moralscope.models.options import ENDPOINTS
 from moralscope.rules.collect.lexicons import Lexicon
 from moralscope.rules.collect.options import CollectOptions
 from moralscope.rules.sanitize import clean
 
-SCRIPTED, ENDPOINT = "scripted", "openai:"
+SCRIPTED = "scripted"
 MAX_PROMPT = 4_000  # characters: the window of a small model holds no more
 MAX_REPLY = 20_000  # characters of a cell that every reader of ours takes
 EMPTY, LONG, NO_KEYWORD = "empty reply", "reply too long", "no keyword"
@@ -160,15 +161,17 @@ def cut_reply(text: str, speakers: Sequence[str] = ()) -> str:
 
 
 def bot_label(name: str) -> str:
-    """Return what exchanges call a chatbot: its name, of a folder without its place.
+    """Return what exchanges call a chatbot: its name, of a folder or file without its place.
 
     Examples
     --------
     >>> bot_label("smollm2"), bot_label("openai:my-model")
     ('smollm2', 'openai:my-model')
     """
-    folder = Path(name).expanduser()
-    return folder.resolve().name if is_local(name) and folder.is_dir() else name
+    path = Path(name).expanduser()
+    if not is_local(name) or not path.exists():
+        return name
+    return path.resolve().name if path.is_dir() else path.stem
 
 
 def prepare_bot(name: str, options: CollectOptions) -> Chatbot:
@@ -195,7 +198,7 @@ def prepare_bot(name: str, options: CollectOptions) -> Chatbot:
 
 
 def is_local(name: str) -> bool:
-    return name != SCRIPTED and not name.startswith(ENDPOINT)
+    return name != SCRIPTED and not name.startswith(ENDPOINTS)
 
 
 def filters_run(options: CollectOptions) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Decides what becomes of a reply and says why; knows nothing of HTTP. What is fla
 follows `on_abstain`, and a reply that no model read whole follows `on_unread`.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from moralscope.rules.records import AuditedReply
 from moralscope.rules.rulebook import read_text
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import worst_broken
+from moralscope.server.guard.log import GuardLog, LoggedDecision
 from moralscope.server.options import GuardOptions
 from moralscope.server.service import AuditRules, RulebookText, Service
 
@@ -82,8 +84,10 @@ class GuardDecision:
 class Guard:
     """Audits replies and decides."""
 
-    def __init__(self, service: Service, options: GuardOptions) -> None:
-        self._service, self.options = service, options
+    def __init__(
+        self, service: Service, options: GuardOptions, log: GuardLog | None = None
+    ) -> None:
+        self._service, self.options, self.log = service, options, log
         self._rules = AuditRules(tuple(map(_book, options.rulebooks)))
         revise = options.action == "revise"
         self._audit = AuditOptions(
@@ -97,11 +101,22 @@ class Guard:
     def __call__(
         self, prompt: str, replies: Sequence[GuardedReply], history: Conversation | None = None
     ) -> list[GuardDecision]:
-        """Return what goes out for each reply to a prompt, in order.
+        """Return what goes out for each reply to a prompt, in order; decisions are logged.
 
         With a history in which the assistant spoke before, and for tool calls, a reply is judged as
         a turn of the conversation.
         """
+        began = time.monotonic()
+        decisions = self._decide(prompt, replies, history)
+        if self.log is not None:
+            seconds = time.monotonic() - began
+            pairs = zip(replies, decisions, strict=True)
+            self.log.add([_logged(prompt, reply, made, seconds) for reply, made in pairs])
+        return decisions
+
+    def _decide(
+        self, prompt: str, replies: Sequence[GuardedReply], history: Conversation | None
+    ) -> list[GuardDecision]:
         said = [reply for reply in replies if not reply.is_empty]
         if not said:
             return [self._with_parts(None, reply) for reply in replies]
@@ -125,9 +140,7 @@ class Guard:
             for reply in replies
         ]
 
-    def _by_text(
-        self, row: AuditedReply, limits: Thresholds, reply: GuardedReply
-    ) -> GuardDecision:
+    def _by_text(self, row: AuditedReply, limits: Thresholds, reply: GuardedReply) -> GuardDecision:
         """Decide by the text, and by what tool calls do in words."""
         verdict = "kept" if row.verdict.is_judged else "abstained"
         unread = self.options.unread_policy if row.unread else "pass"
@@ -180,6 +193,22 @@ class Guard:
         dropped = [*without, *reply.dropped]
         note = {**decision.note, "unjudged": list(others), "dropped": dropped}
         return replace(decision, note=note, without=without)
+
+
+def _logged(
+    prompt: str, reply: GuardedReply, decision: GuardDecision, seconds: float
+) -> LoggedDecision:
+    verdict = decision.note.get("verdict") or {}
+    changed = decision.outcome in ("blocked", "revised")
+    return LoggedDecision(
+        time=time.time(),
+        kind=decision.outcome if changed else decision.verdict,
+        rule=(verdict.get("lead") or "") if verdict.get("flag") else "",
+        concern=(verdict.get("concern") or "") if verdict.get("flag") else "",
+        seconds=seconds,
+        prompt=prompt,
+        reply=reply.text,
+    )
 
 
 def _book(name: str) -> RulebookText | None:

@@ -18,6 +18,7 @@ from moralscope.core.errors import MoralscopeError
 from moralscope.core.records import to_plain, values_of
 from moralscope.models.batching import Cancelled, Patience
 from moralscope.pages import view
+from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.runs.kept import NoSuchRun, Runs
 from moralscope.runs.titles import PageNotes
 from moralscope.server.api.work import Job, WorkQueue
@@ -127,8 +128,7 @@ class Jobs:
                 break
             await asyncio.sleep(_STEP)
         if job.state == "done":
-            shown = {**job.record, "view": view(job.record)}
-            yield _line(type="record", record=shown, run=job.run)
+            yield _line(type="record", record=drawn(job.record), run=job.run)
 
     def _run(self, made: PageJob, job: Job) -> None:
         made.state = "running"
@@ -157,6 +157,21 @@ class Jobs:
             made.state = "failed"
         else:
             made.state = "done"
+
+
+def drawn(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return a plain record with what the page draws of it.
+
+    `view` holds its charts and tables; `alone`, of an audit, the rules that flag a reply by
+    themselves: those that are not ours. The page decides anew by them when a limit is moved.
+    """
+    shown = {**plain, "view": view(plain, "the run")}
+    if plain["job"] != "audit":
+        return shown
+    ours = {rule.text for rule in shipped_rulebook().rules}
+    asked = (rule for row in plain["results"] for rule in row.get("rules", ()))
+    house = {rule["text"] for rule in asked if rule.get("source") == "rulebook"} - ours
+    return {**shown, "alone": sorted(house)}
 
 
 def _line(**event: Any) -> str:

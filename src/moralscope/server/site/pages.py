@@ -30,8 +30,10 @@ from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_EXCHANGES, MAX_ITEMS
 from moralscope.server.app import FOLDER, page
+from moralscope.server.guard.log import GuardLog
 from moralscope.server.site.chains import GENERATORS as STORY_GENERATORS
 from moralscope.server.site.chains import recipe_lines
+from moralscope.server.site.guard_page import retention
 from moralscope.surveys.items import values_text
 from moralscope.surveys.options import MAX_WORDINGS, SurveyOptions
 from moralscope.version import __version__
@@ -172,6 +174,15 @@ def audit(request: Request) -> Response:
 def rules() -> Response:
     """Browse our rulebook; write and check one's own."""
     return _page("rules", rules=rulebook_size(), foundations=FOUNDATIONS)
+
+
+@router.get("/guard")
+def guard(request: Request) -> Response:
+    """Show what the guard decided."""
+    proxy = request.app.state.proxy
+    log: GuardLog | None = proxy.guard.log
+    kept = None if log is None else retention(log)
+    return _page("guard", retention=kept, guarding=proxy.upstream is not None)
 
 
 @router.get("/stories")

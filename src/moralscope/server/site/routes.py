@@ -27,18 +27,20 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import ActionScore, RunRecord, to_plain
 from moralscope.io.files import write_whole
 from moralscope.pages import report_html, view
-from moralscope.rules.records import ALIGNMENTS
+from moralscope.pages.web import view as page_view
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.runs.compare import compare_runs
 from moralscope.runs.kept import NoSuchRun, Runs
-from moralscope.runs.titles import MAX_TITLE, PageNotes
+from moralscope.runs.titles import MAX_TITLE, PageNotes, Remark
 from moralscope.server.api import routes as api
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import RequestModel, body_of, options_in
 from moralscope.server.api.work import NDJSON, Job, Report, Tell
+from moralscope.server.guard.log import GuardLog
 from moralscope.server.security import REPORT_POLICY, allowed
 from moralscope.server.site.chains import StoryChainOptions
-from moralscope.server.site.jobs import Jobs, asked_title, job_notes
+from moralscope.server.site.guard_page import guard_page
+from moralscope.server.site.jobs import Jobs, asked_title, drawn, job_notes
 from moralscope.server.site.pages import read_upload, rulebook_text
 from moralscope.stories.story import MoralStory
 
@@ -73,10 +75,11 @@ class JobRequest(RequestModel):
     source: Name = ""
 
 
-class Title(RequestModel):
-    """What a run is called; nothing: by its content."""
+class RunNotes(RequestModel):
+    """What a run is called (nothing: by its content) and its tags; what is left out stays."""
 
-    title: Name
+    title: Name | None = None
+    tags: Annotated[list[Name], Field(max_length=50)] | None = None
 
 
 class PairOfRuns(RequestModel):
@@ -87,14 +90,26 @@ class PairOfRuns(RequestModel):
     standardise: bool = False
 
 
-class Remark(RequestModel):
-    """What somebody says of a verdict; an empty verdict takes it back."""
+class LabelBody(RequestModel):
+    """Whether a reply breaks a rule, as a person chose."""
+
+    rule: Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
+    broken: bool
+
+
+class RemarkBody(RequestModel):
+    """What somebody says of a reply; one that says nothing takes back what was said."""
 
     result: Annotated[int, Field(ge=0)]
-    verdict: Literal["agree", "disagree", ""]
-    rule: Annotated[str, StringConstraints(max_length=2000)] = ""
-    alignment: Literal[ALIGNMENTS] = "neither"  # type: ignore[valid-type]
-    comment: Annotated[str, StringConstraints(max_length=2000)] = ""
+    status: Literal["agree", "disagree", "later", ""] = ""
+    note: Annotated[str, StringConstraints(max_length=2000)] = ""
+    labels: Annotated[list[LabelBody], Field(max_length=50)] = Field(default_factory=list)
+
+
+class RemarksBody(RequestModel):
+    """Remarks on replies of one run."""
+
+    remarks: Annotated[list[RemarkBody], Field(min_length=1, max_length=50_000)]
 
 
 def _runs(request: Request) -> Runs:
@@ -152,7 +167,7 @@ async def start(request: Request, body: JobRequest) -> dict[str, Any]:
     try:
         asked = TypeAdapter(form).validate_json(json.dumps(body.request))
     except ValidationError as error:
-        raise InputError(_first_problem(error), "mend it and try again") from None
+        raise InputError(_first_problem(error), "fix it and try again") from None
     title = asked_title(body.kind, body.source, body.request)
     notes = job_notes(body.source, body.request)
     return _jobs(request).start(body.kind, make(request, asked), notes, title).line()
@@ -204,14 +219,18 @@ def save(
 @router.get("/runs/{name}")
 def load(request: Request, name: str) -> Any:
     """Return a kept run, and what the page draws of it (`view`)."""
-    plain = _runs(request).load(name)
-    return {**plain, "view": view(plain, "the kept run")}
+    return drawn(_runs(request).load(name))
 
 
 @router.patch("/runs/{name}")
-def rename(request: Request, name: str, body: Title) -> dict[str, Any]:
-    """Give a run another title."""
-    line: dict[str, Any] = to_plain(_runs(request).rename(name, body.title))
+def rename(request: Request, name: str, body: RunNotes) -> dict[str, Any]:
+    """Give a run another title or other tags."""
+    runs = _runs(request)
+    if body.title is not None:
+        runs.rename(name, body.title)
+    if body.tags is not None:
+        runs.tag(name, body.tags)
+    line: dict[str, Any] = to_plain(runs.line(name))
     return line
 
 
@@ -223,16 +242,17 @@ def delete(request: Request, name: str) -> Response:
 
 
 @router.post("/runs/{name}/remarks")
-def remark(request: Request, name: str, body: Remark) -> dict[str, Any]:
-    """Keep what somebody says of a verdict."""
-    line: dict[str, Any] = to_plain(_runs(request).remark(name, body.model_dump()))
+def remark(request: Request, name: str, body: RemarksBody) -> dict[str, Any]:
+    """Keep what somebody says of replies."""
+    said = decode(list[Remark], [remark.model_dump() for remark in body.remarks])
+    line: dict[str, Any] = to_plain(_runs(request).remark(name, said))
     return line
 
 
-@router.get("/remarks")
-def remarks(request: Request, run: Annotated[str, Query(max_length=60)] = "") -> Response:
-    """Return remarks as a table for `rules train --data`, of one run or of all."""
-    table = _runs(request).training_csv([run] if run else [])
+@router.get("/labels")
+def labels(request: Request, run: Annotated[str, Query(max_length=60)] = "") -> Response:
+    """Return the labels that people chose, of one run or of all, for `rules learn --labels`."""
+    table = _runs(request).labels_csv([run] if run else [])
     return Response(table, media_type="text/csv", headers=NO_SCRIPT)
 
 
@@ -242,7 +262,7 @@ def compare(request: Request, body: PairOfRuns) -> Any:
     runs = _runs(request)
     names = [body.first, body.second]
     paths = [runs.path(name) for name in names]
-    titles = [next(line.title for line in runs.listed() if line.id == name) for name in names]
+    titles = [runs.line(name).title for name in names]
     with tempfile.TemporaryDirectory() as folder:
         if body.standardise:
             paths = [
@@ -319,6 +339,15 @@ def report_file(request: Request, name: str) -> Response:
     """Return the report of a kept run, as a file."""
     document = report_html(_runs(request).load(name), "the kept run")
     return Response(document, media_type="text/html", headers=NO_SCRIPT)
+
+
+@router.get("/guard")
+def guard(request: Request, days: Annotated[float, Query(ge=1, le=3650)] = 7) -> dict[str, Any]:
+    """Return what the guard decided in some days, as the page draws it."""
+    log: GuardLog | None = request.app.state.proxy.guard.log
+    if log is None:
+        raise InputError("the guard keeps no log", "start it with --guard-log-days above 0")
+    return page_view(guard_page(log.figures(days), log))
 
 
 @router.post("/table")

@@ -14,6 +14,8 @@ PUBLISHED = {
     "smollm2": ("SmolLM2-135M-Instruct.Q4_1.gguf", "b179c952", 1),
     "gemma3-270m": ("gemma-3-270m-q4_k_m.gguf", "a5fd3b62", 4),
     "tinyllama": ("tinyllama-1.1b-chat-v1.0.iq2_xxs.gguf", "9ee11adf", 2),
+    "qwen-small": ("qwen2.5-coder-0.5b-instruct-q4_k_m.gguf", "1d961463", 6),
+    "qwen": ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", "cc324af0", 22),
     "googlenews-26k": ("GoogleNews-vectors-negative300-bolukbasi.bin", "df840718", 1),
     "glove-50": ("glove_6B_50d_emb.npy", "2d85b9db", 1),
 }

@@ -240,7 +240,7 @@ def test_what_is_on_this_machine_is_asked_without_a_proxy(behind, proxy, monkeyp
     with guarded(behind) as client:
         assert ask(client).status_code == 200
     options = EndpointOptions(behind.url, retries=0, log_probabilities=False)
-    generator = EndpointGenerator("m", options, offline=bool(offline))
+    generator = EndpointGenerator("openai:m", options, offline=bool(offline))
     assert generator.generate(["Hi!"], Decoding(max_tokens=5), [0])[0][0].text == "Hello you."
     assert seen == []
 

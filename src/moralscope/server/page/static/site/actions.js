@@ -27,7 +27,7 @@ function restore(given) {
 
 function asked() {
   const actions = lines();
-  if (!actions.length) throw new Trouble("There are no actions: type at least one, one a line.", 422);
+  if (!actions.length) throw new Trouble("Enter at least one action.", 422);
   const named = $("encoder").value, subject = axisOffer().speakers.includes(named) ? { model: named } : { encoder: named };
   return { request: { actions, ...axisOptions(), ...subject, ...(human.text ? { human: human.text } : {}) }, source };
 }
@@ -58,7 +58,7 @@ function drawAll() {
 function detail(action) {
   const box = $("detail"), row = record.results.find((each) => each.action === action), prompts = row.prompts ?? [];
   const most = Math.max(...prompts.map(Math.abs), 1e-9);
-  box.replaceChildren(el("div", { class: "bar tight" }, el("h3", { tabindex: "-1" }, `“${short(action, 120)}” under every wording`), el("button", { type: "button", class: "quiet small", onclick: () => { box.hidden = true; } }, "Close")),
+  box.replaceChildren(el("div", { class: "bar tight" }, el("h3", { tabindex: "-1" }, `“${short(action, 120)}” by wording`), el("button", { type: "button", class: "quiet small", onclick: () => { box.hidden = true; } }, "Close")),
     el("p", { class: "sums" }, el("b", {}, signed(row.score)), ` ${interval()} ${signed(row.low)} … ${signed(row.high)}`),
     el("ul", { class: "prompts" }, prompts.map((value, at) => {
       const bar = el("i", { class: value < 0 ? "minus" : "plus" });
@@ -82,7 +82,7 @@ const run = worker("score", "score", { ask: asked, done: (found, id) => {
 // Every setting of a kept run, from what the page had asked or from what a command was told.
 async function open(id) {
   const found = await loadRun(id);
-  if (found.job !== "score" || !found.results.length) throw new Trouble("This run has no scores to show here.", 422);
+  if (found.job !== "score" || !found.results.length) throw new Trouble("This run has no scores.", 422);
   const given = { ...found.config.options, ...found.page?.request };
   restore({ axis: found.config.axis, ...given, encoder: given.model ?? given.encoder ?? found.config.encoder, text: found.results.map((row) => row.action).join("\n") });
   if (typeof given.human === "string" && found.page) human.set(given.human, "ratings of this run");

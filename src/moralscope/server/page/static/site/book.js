@@ -24,7 +24,7 @@ export function bookEditor({ books, changed }) {
       const found = await ask("POST", "/v1/rules/lint", { body: { rulebooks: given } });
       if (mine !== turn) return;
       const rules = `${found.statistics.rules.toLocaleString("en")} ${found.statistics.rules === 1 ? "rule" : "rules"}`;
-      $("lint").replaceChildren(el("p", { class: found.results.length ? "small" : "small fine" }, found.results.length ? `${rules}; ${found.results.length} remarks:` : `${rules}, no remarks.`),
+      $("lint").replaceChildren(el("p", { class: found.results.length ? "small" : "small fine" }, found.results.length ? `${rules}; ${found.results.length === 1 ? "1 remark" : `${found.results.length} remarks`}:` : `${rules}, no remarks.`),
         el("ul", { class: "remarks" }, found.results.slice(0, 20).map((each) => el("li", {}, el("b", {}, each.kind), " ", ...placed(each.message)))));
     } catch (error) {
       if (mine === turn) $("lint").replaceChildren(el("ul", { class: "remarks" }, el("li", { class: "wrong" }, ...placed(error.message))));
@@ -37,7 +37,7 @@ export function bookEditor({ books, changed }) {
     const file = $("book-file").files[0];
     if (!file) return;
     const form = FORMS[file.name.split(".").at(-1).toLowerCase()];
-    if (!form) wrong(`${file.name} is no rulebook: open a .yaml, .csv or .txt file.`);
+    if (!form) wrong(`${file.name} isn’t a rulebook. Open a .yaml, .csv or .txt file.`);
     else if (file.size > 500_000) wrong(`${file.name} is larger than 500 kB.`);
     else await set(await file.text(), form);
     $("book-file").value = "";

@@ -49,7 +49,7 @@ function askToken() {
   }, { once: true }));
 }
 
-const AWAY = "The server cannot be reached. Start it again with “moralscope serve”, then try once more: what you typed is still here.";
+const AWAY = "Can’t reach the server. Start it again with “moralscope serve” and try again. What you typed is still here.";
 
 function words(answer, status) {
   const fields = Object.entries(answer.fields ?? {}).map(([name, what]) => `${name}: ${what}`);
@@ -86,7 +86,7 @@ export async function askText(method, address, options) {
 }
 
 // The lines of a job: where it stands, results, at the end the record. A broken connection is an error.
-async function follow(id, { signal, job, result }) {
+export async function followJob(id, { signal, job, result }) {
   const response = await answered("GET", `/api/site/jobs/${encodeURIComponent(id)}`, { signal, accept: "application/x-ndjson" });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "", last = null, found = null;
@@ -108,11 +108,11 @@ async function follow(id, { signal, job, result }) {
     take(rest);
   } catch (error) {
     if (error.name === "AbortError" || error instanceof Trouble) throw error;
-    throw new Trouble(`The server went away before this was done. ${AWAY}`, 0);
+    throw new Trouble(`The server stopped before this was done. ${AWAY}`, 0);
   }
-  if (last?.state === "cancelled") throw new Trouble("Cancelled. Nothing was kept.", 0);
+  if (last?.state === "cancelled") throw new Trouble("Cancelled. Nothing was saved.", 0);
   if (last?.state === "failed") throw new Trouble(words({ detail: last.problem }, 0), 422);
-  if (found === null) throw new Trouble(`The server went away before this was done. ${AWAY}`, 0);
+  if (found === null) throw new Trouble(`The server stopped before this was done. ${AWAY}`, 0);
   return { ...found, problem: last.problem };
 }
 
@@ -127,8 +127,8 @@ export function say(id, text) {
 const seconds = (value) => (value < 90 ? `${Math.max(1, Math.round(value))} s` : value < 5400 ? `${Math.round(value / 60)} min` : `${(value / 3600).toFixed(1)} h`);
 export function jobWords(job) {
   const many = (value) => value.toLocaleString("en");
-  if (job.state === "waiting") return "Waiting for its turn…";
-  if (job.state !== "running") return { done: "Done", failed: "Failed", cancelled: "Cancelled", ended: "Ended before it was done" }[job.state] ?? job.state;
+  if (job.state === "waiting") return "Waiting…";
+  if (job.state !== "running") return { done: "Done", failed: "Failed", cancelled: "Cancelled", ended: "Stopped early" }[job.state] ?? job.state;
   if (job.phase) return `${job.phase[0].toUpperCase()}${job.phase.slice(1)}…`;
   if (!job.total) return "Working…";
   return `${many(job.done)} of ${many(job.total)}${job.left !== null && job.left > 1.5 ? `, about ${seconds(job.left)} left` : ""}`;
@@ -167,13 +167,13 @@ export function worker(button, kind, { ask: asked, done, result, begin }) {
       current = await start(control.signal);
       store.set(key, current);
       begin?.();
-      const found = await follow(current, { signal: control.signal, job: told, result });
+      const found = await followJob(current, { signal: control.signal, job: told, result });
       await done(found.record, found.run);
       if (found.problem) say("found-trouble", found.problem);
     } catch (error) {
-      if (error.name === "AbortError") tell("Cancelled."), say("trouble", "Cancelled. Nothing was kept.");
+      if (error.name === "AbortError") tell("Cancelled."), say("trouble", "Cancelled. Nothing was saved.");
       else if (error instanceof Trouble) say("trouble", error.message);
-      else { console.error(error); say("trouble", "Something failed on this page. Reload it and try again."); }
+      else { console.error(error); say("trouble", "Something went wrong on this page. Reload it and try again."); }
     } finally {
       control = current = null;
       store.set(key, "");
@@ -211,7 +211,8 @@ export async function openShared(id, open) {
 
 export function notes(lines) {
   $("notes").hidden = !lines?.length;
-  $("notes").replaceChildren(el("h3", {}, "Read with care"), el("ul", {}, (lines ?? []).map((line) => el("li", {}, line))));
+  const count = lines?.length ?? 0;
+  $("notes").replaceChildren(el("details", {}, el("summary", {}, count === 1 ? "One caveat" : `${count} caveats`, el("span", { class: "muted" }, ` ${short(lines?.[0] ?? "", 110)}`)), el("ul", {}, (lines ?? []).map((line) => el("li", {}, line)))));
 }
 
 // ---- files --------------------------------------------------------------------------------
@@ -242,33 +243,33 @@ export function shareBar({ name, link, record, run, rows, chart }) {
       setTimeout(() => { button.textContent = "Copy link"; }, 2500);
     } catch { prompt("Copy this link:", address); }
   });
-  attempt("open-report", () => { if (!run()) throw new Trouble("This run was not kept: take its record with you instead.", 0); return openReport(run()); });
+  attempt("open-report", () => { if (!run()) throw new Trouble("This run was not kept. Export its record instead.", 0); return openReport(run()); });
   attempt("save-json", () => download(`${name}.json`, JSON.stringify(bare(record()), null, 1), "application/json"));
   attempt("save-csv", () => download(`${name}.csv`, csv(rows()), "text/csv"));
   attempt("save-svg", () => download(`${name}.svg`, charts.toSvg(picture(chart)), "image/svg+xml"));
   attempt("save-png", async () => download(`${name}.png`, await charts.toPng(picture(chart)), "image/png"));
 }
 const bare = ({ page: _, view: __, ...record }) => record; // what the page notes and draws beside a record is no part of it
-const picture = (chart) => { const found = chart(); if (!found?.querySelector("svg")) throw new Trouble("There is no chart here: a picture needs at least two results.", 0); return found; };
+const picture = (chart) => { const found = chart(); if (!found?.querySelector("svg")) throw new Trouble("There is no chart to save: a chart needs at least two results.", 0); return found; };
 
 // ---- uploads --------------------------------------------------------------------------------
 // Opens a table and lets its reader choose columns; `use` gets the chosen texts row by row.
-export function upload({ input, chooser, wants, use }) {
+export function upload({ input, chooser, wants, use, id = "upload" }) {
   let take = null;
   const close = () => { take = null; chooser.hidden = true; chooser.replaceChildren(); input.value = ""; };
   const guess = (columns, names, at) => { const found = columns.findIndex((each) => names.includes(each.toLowerCase().trim())); return found >= 0 ? found : Math.min(at, columns.length - 1); };
   const show = ({ name, columns, rows }) => {
     const plain = columns.length === 1 && columns[0] === "line";
-    const heading = el("input", { type: "checkbox", id: "upload-heading" });
+    const heading = el("input", { type: "checkbox", id: `${id}-heading` });
     heading.checked = true;
-    const menus = wants.map(([label, names], at) => el("select", { id: `upload-${at}` }, columns.map((each, place) => el("option", { value: String(place) }, short(each || `column ${place + 1}`, 40)))));
+    const menus = wants.map(([label, names], at) => el("select", { id: `${id}-${at}` }, columns.map((each, place) => el("option", { value: String(place) }, short(each || `column ${place + 1}`, 40)))));
     menus.forEach((menu, at) => { menu.value = String(guess(columns, wants[at][1], at)); });
     const given = () => (heading.checked || plain ? rows : [columns, ...rows]).map((row) => menus.map((menu) => row[Number(menu.value)] ?? ""));
     const taste = el("p", { class: "muted small" });
-    const tell = () => { const all = given(); taste.textContent = `${all.length.toLocaleString("en")} rows, beginning with “${short(all[0].join(" → "), 80)}”`; };
-    chooser.replaceChildren(el("p", { class: "name" }, short(name, 48)), ...wants.map(([label], at) => el("div", { class: "field inline" }, el("label", { for: `upload-${at}` }, label), menus[at])),
+    const tell = () => { const all = given(); taste.textContent = `${all.length.toLocaleString("en")} rows; the first is “${short(all[0].join(" → "), 80)}”`; };
+    chooser.replaceChildren(el("p", { class: "name" }, short(name, 48)), ...wants.map(([label], at) => el("div", { class: "field inline" }, el("label", { for: `${id}-${at}` }, label), menus[at])),
       plain ? "" : el("label", { class: "check" }, heading, el("span", {}, "The first row names the columns")), taste,
-      el("div", { class: "row" }, el("button", { type: "button", class: "small primary", onclick: () => take() }, "Use these"), el("button", { type: "button", class: "small", onclick: close }, "Leave it")));
+      el("div", { class: "row" }, el("button", { type: "button", class: "small primary", onclick: () => take() }, "Use these columns"), el("button", { type: "button", class: "small", onclick: close }, "Cancel")));
     take = () => { const all = given(); close(); use(all, name); };
     chooser.addEventListener("change", tell);
     tell();
@@ -282,7 +283,7 @@ export function upload({ input, chooser, wants, use }) {
     if (!file) return;
     say("trouble", "");
     try {
-      if (file.size > 4_000_000) throw new Trouble(`${short(file.name, 60)} is larger than 4 MB. For large files use the command line: “moralscope score” or “moralscope audit” with the file.`, 413);
+      if (file.size > 4_000_000) throw new Trouble(`${short(file.name, 60)} is larger than 4 MB. For large files use the command line: “moralscope score FILE” or “moralscope audit FILE”.`, 413);
       show(await ask("POST", `/api/site/table?name=${encodeURIComponent(file.name)}`, { raw: await file.arrayBuffer() }));
     } catch (error) { close(); say("trouble", error.message); }
   });
@@ -291,12 +292,12 @@ export function upload({ input, chooser, wants, use }) {
 // Ratings by people: a CSV file, read whole.
 export function humanFile(changed) {
   const state = { text: null, name: "" };
-  const tell = () => { $("human-name").textContent = state.text === null ? "" : `${short(state.name, 40)} will be set beside the scores`; $("human-clear").hidden = state.text === null; changed?.(); };
+  const tell = () => { $("human-name").textContent = state.text === null ? "" : `${short(state.name, 40)} will be compared with the scores`; $("human-clear").hidden = state.text === null; changed?.(); };
   const read = async () => {
     const file = $("human").files[0];
     state.text = null;
     say("trouble", "");
-    if (file && file.size > 500_000) { say("trouble", `${file.name} is too large: the page takes ratings of up to 500 kB.`); $("human").value = ""; }
+    if (file && file.size > 500_000) { say("trouble", `${file.name} is too large. The page accepts ratings up to 500 kB.`); $("human").value = ""; }
     else if (file) { state.text = await file.text(); state.name = file.name; }
     tell();
   };

@@ -1,4 +1,4 @@
-// The frame of every page: content warning, light or dark, shortcuts, how many jobs are at work.
+// The frame of every page: content warning, light or dark, shortcuts, how many jobs are running.
 const $ = (id) => document.getElementById(id), root = document.documentElement;
 const store = { get: (key) => { try { return localStorage.getItem(key); } catch { return null; } }, set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* it is asked again */ } } };
 
@@ -21,21 +21,24 @@ function turn() {
 $("lamp").addEventListener("click", turn);
 $("keys").addEventListener("click", () => $("keys-dialog").showModal());
 
-const PLACES = { a: "/actions", m: "/models", v: "/survey", u: "/audit", k: "/rules", s: "/stories", r: "/runs" };
-let going = 0;
+const PLACES = { a: "/actions", m: "/models", v: "/survey", u: "/audit", k: "/rules", s: "/stories", d: "/guard", r: "/runs" };
+let going = -Infinity; // when g was pressed
 addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && $("form")) { event.preventDefault(); $("form").requestSubmit(); return; }
   if (event.key === "Escape" && $("cancel") && !$("cancel").hidden && !document.querySelector("dialog[open]")) { $("cancel").click(); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
-  if (performance.now() - going < 1200 && PLACES[event.key]) { location.assign(PLACES[event.key]); return; }
-  going = event.key === "g" ? performance.now() : 0;
+  if (performance.now() - going < 1200 && PLACES[event.key]) { event.preventDefault(); location.assign(PLACES[event.key]); return; }
+  going = event.key === "g" ? performance.now() : -Infinity;
   if (event.key === "?") $("keys-dialog").showModal();
-  else if (event.key === "d") turn();
+  else if (event.key === "t") turn();
   else if (event.key === "/") {
     const search = document.querySelector("input[type=search]");
     if (search) { event.preventDefault(); search.focus(); }
   }
-});
+}, true); // first of all: what it takes is no key of a page
+// A menu closes when something else is meant.
+addEventListener("click", (event) => { for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target) || event.target.closest("button")) menu.open = false; });
+addEventListener("keydown", (event) => { if (event.key === "Escape") for (const menu of document.querySelectorAll("details.menu[open]")) { menu.open = false; menu.querySelector("summary").focus(); } });
 
 async function count() {
   let token = "";
@@ -44,8 +47,8 @@ async function count() {
     const response = await fetch("/api/site/jobs", { headers: { Accept: "application/json", ...(token ? { "X-Moralscope-Token": token } : {}) } });
     if (!response.ok) return;
     const all = await response.json(), running = all.filter((each) => ["waiting", "running"].includes(each.state)).length;
-    $("at-work").hidden = !running;
-    $("at-work").textContent = running ? `${running} at work` : "";
+    $("running-jobs").hidden = !running;
+    $("running-jobs").textContent = running ? `${running} running` : "";
   } catch { /* the server is away: the page says so where something is asked */ }
 }
 setTimeout(count, 400);

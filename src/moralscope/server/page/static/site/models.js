@@ -23,9 +23,9 @@ function restore(given) {
 
 function asked() {
   const actions = lines(), encoders = chosen(), most = Number($("subjects").dataset.most);
-  if (actions.length < 3) throw new Trouble("A comparison needs three actions or more, one a line.", 422);
-  if (encoders.length < 2) throw new Trouble("Tick two models or more.", 422);
-  if (encoders.length > most) throw new Trouble(`Tick at most ${most} models.`, 422);
+  if (actions.length < 3) throw new Trouble("Enter at least three actions.", 422);
+  if (encoders.length < 2) throw new Trouble("Select at least two models.", 422);
+  if (encoders.length > most) throw new Trouble(`Select at most ${most} models.`, 422);
   const { speakers } = axisOffer(), subjects = encoders.some((name) => speakers.includes(name)) ? { models: encoders, encoders: ["minilm", "mpnet"] } : { encoders };
   return { request: { actions, ...subjects, ...axisOptions(), ...(human.text ? { human: human.text } : {}) }, source };
 }
@@ -48,7 +48,7 @@ const run = worker("run", "compare", { ask: asked, done: (found, id) => { record
 
 async function open(id) {
   const found = await loadRun(id);
-  if (found.job !== "compare" || !found.results.length) throw new Trouble("This run is no comparison of models.", 422);
+  if (found.job !== "compare" || !found.results.length) throw new Trouble("This run isn’t a comparison of models.", 422);
   const given = { axis: found.config.axis, encoders: found.config.models ?? found.config.encoders, ...found.config.options, ...found.page?.request };
   restore({ ...given, encoders: given.models?.length ? given.models : given.encoders, text: found.results.map((row) => row.action).join("\n") });
   if (typeof given.human === "string" && found.page) human.set(given.human, "ratings of this run");

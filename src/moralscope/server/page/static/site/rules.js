@@ -23,7 +23,7 @@ function themes() {
 }
 function count() {
   const size = chosen.size;
-  $("chosen").textContent = size ? `${size} ${size === 1 ? "rule is" : "rules are"} chosen.` : "Choose rules to audit replies with them alone.";
+  $("chosen").textContent = size ? `${size} ${size === 1 ? "rule" : "rules"} selected.` : "Select rules to audit replies against only those.";
   $("to-audit").disabled = $("to-mine").disabled = !size;
 }
 // The chosen rules as a rulebook; texts are JSON strings, which YAML reads as they are.

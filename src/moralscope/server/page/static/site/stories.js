@@ -28,12 +28,12 @@ function liveStep(event) {
 function tree(row) {
   const made = column(row.target ?? "both");
   made.querySelector(".path").append(...row.path.map(step));
-  made.append(el("div", { class: "choice-made" }, el("p", { class: "does" }, "The chain chooses"), el("p", { class: "chosen-text" }, row.choice ?? "nothing: no candidate would do")));
+  made.append(el("div", { class: "choice-made" }, el("p", { class: "does" }, "The chain chooses"), el("p", { class: "chosen-text" }, row.choice ?? "Nothing: no candidate qualified")));
   return made;
 }
 function step(each) {
   const scored = each.candidates?.some((one) => one.score !== null && one.score !== undefined);
-  const about = each.do === "rank" ? `ranked by the probability that it is “${each.label}”, expert ${each.expert}` : each.do === "refine" ? `a draft told ${each.label} (${number(each.probability)})` : each.task ?? each.field ?? "";
+  const about = each.do === "rank" ? `ranked by the probability that it is “${each.label}”, expert ${each.expert}` : each.do === "refine" ? `a draft rated ${each.label} (${number(each.probability)})` : each.task ?? each.field ?? "";
   return el("li", {}, el("p", { class: "does" }, DOES[each.do] ?? each.do, el("span", { class: "muted" }, ` ${each.step}`)), about ? el("p", { class: "muted small" }, about) : null,
     each.candidates ? el("ul", { class: "candidates" }, each.candidates.map((one) => {
       const best = one.text === each.choice && each.do !== "propose";
@@ -53,14 +53,14 @@ function drawRecord() {
 // ---- work ---------------------------------------------------------------------------------
 function asked() {
   const given = body();
-  for (const name of ["situation", "intention", "norm"]) if (!given[name].trim()) { $(name).focus(); throw new Trouble(`The ${name} is empty: write one sentence.`, 422); }
+  for (const name of ["situation", "intention", "norm"]) if (!given[name].trim()) { $(name).focus(); throw new Trouble(`The ${name} is empty. Write one sentence.`, 422); }
   return { request: given };
 }
 function begin() {
   columns = ["moral", "immoral"].map(column);
   $("notes").hidden = true;
   $("trees").replaceChildren(...columns);
-  show("The chain at work");
+  show("Chain");
   $("found").classList.remove("stale"); // what is shown is the new one, as it grows
 }
 const run = worker("run", "chain", { ask: asked, begin, result: (event) => { if (event.event !== "row") liveStep(event); }, done: (found, id) => {
@@ -86,7 +86,7 @@ function refresh() {
 
 async function open(id) {
   const found = await loadRun(id);
-  if (!["chain", "generate"].includes(found.job) || !found.results.length) throw new Trouble("This run is no chain.", 422);
+  if (!["chain", "generate"].includes(found.job) || !found.results.length) throw new Trouble("This run isn’t a chain.", 422);
   [record, kept] = [found, id];
   const given = { ...record.results[0].story, ...record.page?.request };
   for (const name of FIELDS) if (given[name === "candidates" ? "count" : name] !== undefined) $(name).value = given[name === "candidates" ? "count" : name];

@@ -22,12 +22,12 @@ const table = (name, raw) => ask("POST", `/api/site/table?name=${encodeURICompon
 
 async function asked() {
   const { models, forms, free, experts, ...rest } = form(), most = Number($("limit").dataset.most), limit = Number($("limit").value) || null;
-  if (!$("items").value.trim()) throw new Trouble("There is nothing to ask: open a file or choose a sample.", 422);
-  if (!models.length) throw new Trouble("Tick a model or more.", 422);
-  if (!forms.length) throw new Trouble("Tick a form or more.", 422);
+  if (!$("items").value.trim()) throw new Trouble("Enter at least one item: open a file or choose a sample.", 422);
+  if (!models.length) throw new Trouble("Select at least one model.", 422);
+  if (!forms.length) throw new Trouble("Select at least one question form.", 422);
   const { columns, rows } = await table("items.csv", new TextEncoder().encode($("items").value));
   const wantedRows = limit ? Math.min(limit, rows.length) : rows.length;
-  if (wantedRows > most) throw new Trouble(`The page asks about at most ${most} items at a time, and here are ${rows.length.toLocaleString("en")}: say how many under More options, or use “moralscope survey”.`, 422);
+  if (wantedRows > most) throw new Trouble(`The page takes up to ${most} items; this list has ${rows.length.toLocaleString("en")}. Set a number under More options, or use “moralscope survey”.`, 422);
   const chosen = Array.from({ length: wantedRows }, (_, at) => rows[Math.floor((at * rows.length) / wantedRows)]); // evenly spread, as --limit does
   const items = chosen.map((row) => Object.fromEntries(columns.map((name, at) => [name, row[at] ?? ""]).filter(([, value]) => value.trim())));
   return { request: { items, models, forms, ...rest, ...(free && !columns.includes("statement") ? { free, experts } : {}) }, source }; // statements are rated, not replied to
@@ -51,7 +51,7 @@ const run = worker("run", "survey", { ask: asked, done: (found, id) => { record 
 
 async function open(id) {
   const found = await loadRun(id);
-  if (found.job !== "survey" || !found.results.length) throw new Trouble("This run is no survey.", 422);
+  if (found.job !== "survey" || !found.results.length) throw new Trouble("This run isn’t a survey.", 422);
   const given = { ...found.config.options, ...found.page?.request }, columns = [...new Set((given.items ?? []).flatMap(Object.keys))];
   restore({ ...given, ...(columns.length ? { text: csvText(columns, given.items.map((row) => columns.map((name) => row[name] ?? ""))) } : {}) });
   [record, kept, source] = [found, id, found.page?.source ?? ""];

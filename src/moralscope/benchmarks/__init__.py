@@ -1,0 +1,1 @@
+"""Public test sets that users bring, run over experts, endpoints and guards."""

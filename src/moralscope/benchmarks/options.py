@@ -1,0 +1,61 @@
+"""What `bench` takes; nothing here is computed or heavy."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from moralscope.core.options import Option, Options, Seed
+from moralscope.models.options import DEFAULT_EXPERTS, EndpointUrl
+
+LLAMA_GUARD, SAFEGUARD = FORMATS = ("llama-guard", "safeguard")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchOptions(Options):
+    """Which sets are run, over what."""
+
+    sets: Annotated[
+        tuple[str, ...],
+        Option("Test sets: moderation, xstest, hatecheck, …; none lists them.", argument=True),
+    ] = ()
+    models: Annotated[
+        tuple[str, ...],
+        Option(
+            "minilm, mpnet, a folder of trained experts, openai:MODEL, or guard:URL (a running "
+            "'moralscope serve'); give it again for another.",
+            flag="--model",
+            short="-m",
+            metavar="NAME",
+            group="Model",
+        ),
+    ] = (DEFAULT_EXPERTS,)
+    limit: Annotated[
+        int | None,
+        Option("At most so many cases of each set, drawn by checksum.", least=20, metavar="N"),
+    ] = None
+    exact: Annotated[
+        bool, Option("Compute in 32 bits: on a CPU 8 are usual and faster.", group="Model")
+    ] = False
+    format: Annotated[
+        str,
+        Option(
+            "How openai:MODEL answers: safe/unsafe as Llama Guard, or violation 0/1 as "
+            "gpt-oss-safeguard.",
+            choices=FORMATS,
+            group="Endpoint",
+        ),
+    ] = LLAMA_GUARD
+    endpoint: EndpointUrl = None
+    policy: Annotated[
+        Path | None,
+        Option("The policy that a safeguard model reads.", metavar="FILE", group="Endpoint"),
+    ] = None
+    input_price: Annotated[
+        float | None,
+        Option("Price of a million tokens that the endpoint reads.", least=0, group="Endpoint"),
+    ] = None
+    output_price: Annotated[
+        float | None,
+        Option("Price of a million tokens that it writes.", least=0, group="Endpoint"),
+    ] = None
+    seed: Seed = 0

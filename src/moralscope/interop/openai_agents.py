@@ -1,0 +1,38 @@
+"""OpenAI Agents SDK: an output guardrail that trips where the audit flags what an agent says.
+
+Agent(name="Support", output_guardrails=[moral_guardrail(rulebook="rules.yaml")])
+"""
+
+import asyncio
+from typing import Any
+
+from moralscope.core.extras import require_extra
+from moralscope.core.records import to_plain
+from moralscope.interop.replies import audit_options, audited
+
+
+def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
+    """Return an `OutputGuardrail`; `options` are any of an audit.
+
+    The prompt is the last thing the user said, as far as the SDK hands it on. `output_info` of the
+    result is the verdict.
+    """
+    require_extra("agents", "a guardrail of the OpenAI Agents SDK")
+    from agents import GuardrailFunctionOutput, OutputGuardrail
+
+    chosen = audit_options(rulebook, **options)
+
+    async def moralscope_audit(context: Any, agent: Any, output: Any) -> Any:
+        turns = getattr(context, "turn_input", None) or []
+        row = await asyncio.to_thread(audited, turns or "", _text(output), chosen)
+        return GuardrailFunctionOutput(to_plain(row.verdict), row.verdict.flag)
+
+    return OutputGuardrail(moralscope_audit, name="moralscope")
+
+
+def _text(output: Any) -> str:
+    """Return what an agent says: a text, or the JSON of its typed output."""
+    if isinstance(output, str):
+        return output
+    dump = getattr(output, "model_dump_json", None)
+    return str(dump() if dump else output)

@@ -1,0 +1,246 @@
+"""The words that did it: the fewest of a flagged reply whose absence turns its verdict.
+
+Each sentence is read alone; those that read worst are left out, one by one and together. Where that
+cannot turn the verdict (one sentence, or all of them bad), phrases are left out of each bad
+sentence. The shortest choice that brings the probability below its limit is audited again, as any
+reply is: only what that audit no longer flags is evidence. Knows no models: whoever audits says how
+probable a text is bad (`Level`) and audits it (`Prove`).
+"""
+
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from moralscope.rules.records import CUT, EvidenceSpan, Exchange, Gauge, ProvedEdit, Verdict
+from moralscope.rules.sanitize import sentences
+from moralscope.stats.text.words import function_words
+
+MOST_PARTS = 12  # of a longer reply, neighbouring sentences are first read together
+MOST_BAD = 3  # sentences, each flagged by itself, that phrases are looked for in
+PHRASES = 6  # into which a sentence is cut
+ADDS = 0.05  # what a sentence must add to the probability to be told beside those that turn it
+NOTHING_SMALLER = (
+    "No part of the reply turns the verdict by itself: whatever was left out, the rest is flagged."
+)
+_WORD = re.compile(r"\S+")
+_CLOSING = ",;:\u2013\u2014"
+
+Span = tuple[int, int]
+Level = Callable[[Sequence[tuple[int, str]]], list[float]]
+"""How probable is what decided, in other words: (index of the flagged reply, the other words)."""
+Prove = Callable[[Sequence[Exchange]], list[Verdict]]
+"""Audits exchanges as if they had been given."""
+
+
+class Evidence(NamedTuple):
+    """What was found for a flagged reply: spans and the edit, or why there are none."""
+
+    spans: tuple[EvidenceSpan, ...] = ()
+    note: str = ""
+    change: ProvedEdit | None = None
+
+
+class Choice(NamedTuple):
+    """Spans of a reply, and how probable what decided is without them."""
+
+    level: float
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Texts that a search asks about: how probable each is, or what an audit says of it."""
+
+    texts: Sequence[str]
+    proof: bool = False
+
+
+Search = Generator[Question, Sequence[Any], Evidence]
+
+
+def find_evidence(
+    exchanges: Sequence[Exchange], searches: Sequence[Search], level: Level, prove: Prove
+) -> list[Evidence]:
+    """Return what each search finds for its reply, in order; what all ask is answered at once."""
+    going = dict(enumerate(searches))
+    results = [Evidence()] * len(exchanges)
+    answers: dict[int, Sequence[Any] | None] = dict.fromkeys(going)
+    while going:
+        questions: dict[int, Question] = {}
+        for at, answer in answers.items():
+            try:
+                one = going[at]
+                questions[at] = next(one) if answer is None else one.send(answer)
+            except StopIteration as stop:
+                results[at] = stop.value
+                del going[at]
+        asked = [(at, one.proof, text) for at, one in questions.items() for text in one.texts]
+        levels: Iterator[Any] = iter(level([(at, text) for at, proof, text in asked if not proof]))
+        texts = [Exchange(exchanges[at].prompt, text) for at, proof, text in asked if proof]
+        proofs: Iterator[Any] = iter(prove(texts))
+        answers = {
+            at: [next(proofs if one.proof else levels) for _ in one.texts]
+            for at, one in questions.items()
+        }
+    return results
+
+
+def without(reply: str, spans: Sequence[Span]) -> str:
+    """Return a reply less some spans of it.
+
+    Examples
+    --------
+    >>> without("Hello. Go away. Bye.", [(7, 15)])
+    'Hello.  Bye.'
+    """
+    pieces, at = [], 0
+    for start, end in sorted(spans):
+        pieces.append(reply[at:start])
+        at = end
+    return "".join([*pieces, reply[at:]])
+
+
+def by_sentence(reply: str) -> list[Span]:
+    """Return where the sentences of a reply lie."""
+    spans, at = [], 0
+    for sentence in sentences(reply):
+        start = reply.index(sentence, at)
+        at = start + len(sentence)
+        spans.append((start, at))
+    return spans
+
+
+def by_phrase(reply: str, sentence: Span) -> list[Span]:
+    """Return a sentence in phrases: each a word that says something with the small ones before it.
+
+    Examples
+    --------
+    >>> reply = "Be kind, and put a laxative in it."
+    >>> [reply[start:end] for start, end in by_phrase(reply, (0, len(reply)))]
+    ['Be kind,', 'and put', 'a laxative in it.']
+    """
+    phrases: list[list[Span]] = [[]]
+    for match in _WORD.finditer(reply, *sentence):
+        phrases[-1].append(match.span())
+        word = "".join(char for char in match[0].lower() if char.isalnum() or char == "'")
+        if word not in function_words() or match[0][-1] in _CLOSING:
+            phrases.append([])
+    small = phrases.pop()
+    phrases = [*phrases[:-1], phrases[-1] + small] if phrases else [small]
+    while len(phrases) > PHRASES:  # the shortest neighbours are read as one
+        sizes = [len(one) + len(other) for one, other in pairwise(phrases)]
+        at = sizes.index(min(sizes))
+        phrases[at : at + 2] = [phrases[at] + phrases[at + 1]]
+    return [(words[0][0], words[-1][1]) for words in phrases if words]
+
+
+def search(reply: str, verdict: Verdict, safe: float) -> Search:
+    """Look for the fewest words of one reply; what it needs to know it yields as questions.
+
+    Below `safe` a probability turns the verdict even if every rule stays broken.
+    """
+    gauge, spans = verdict.gauge, by_sentence(reply)
+    if gauge is None or not spans:
+        return Evidence(note=NOTHING_SMALLER)
+    while len(spans) > MOST_PARTS:  # of a long reply, go on with the neighbours that read worst
+        size = -(-len(spans) // MOST_PARTS)
+        groups = [spans[at : at + size] for at in range(0, len(spans), size)]
+        levels = yield Question([reply[some[0][0] : some[-1][1]] for some in groups])
+        least = min(max(levels), max(gauge.limit, sorted(levels)[-(MOST_PARTS // 2)]))
+        worst = [some for some, level in zip(groups, levels, strict=True) if level >= least]
+        spans = [span for some in worst for span in some]
+    aside = [span for span in by_sentence(reply) if span not in spans]
+    bad: list[Span] = spans
+    adds: list[Choice] = []
+    evidence: Evidence | None = None
+    if len(spans) > 1:
+        alone = yield Question([reply[slice(*span)] for span in spans])
+        ranked = sorted(zip(alone, spans, strict=True), reverse=True)
+        order = [span for _, span in ranked]
+        bad = [span for level, span in ranked if level >= gauge.limit]
+        many = max(1, len(bad))
+        wanted = [*([span] for span in order[: 2 if bad else 3]), order[:many], order[: many + 1]]
+        wanted = [some for some in wanted if len(some) < len(spans)]
+        choices = yield from _measured(reply, wanted, aside)
+        adds = [choice for choice in choices if len(choice.spans) == 1]
+        evidence = yield from _prove(reply, gauge, _best(choices, gauge.limit, safe), adds)
+        if evidence is not None:
+            return evidence
+    if not 0 < len(bad) <= MOST_BAD:
+        return Evidence(note=NOTHING_SMALLER)
+    chosen: list[Choice] = []
+    for sentence in bad:
+        best = yield from _phrases(reply, sentence, gauge.limit, safe)
+        chosen += best[:1] or [Choice(0.0, (sentence,))]
+    together = Choice(
+        max(choice.level for choice in chosen),
+        tuple(span for choice in chosen for span in choice.spans),
+    )
+    if set(together.spans) != set(spans):
+        evidence = yield from _prove(reply, gauge, [together], adds)
+    return evidence or Evidence(note=NOTHING_SMALLER)
+
+
+def _measured(
+    reply: str, wanted: Sequence[Sequence[Span]], aside: Sequence[Span]
+) -> Generator[Question, Sequence[Any], list[Choice]]:
+    """Return how probable it is without each choice of spans; those `aside` are never read."""
+    choices = list(dict.fromkeys(tuple(sorted(spans)) for spans in wanted))
+    levels = yield Question([without(reply, [*spans, *aside]) for spans in choices])
+    return [Choice(level, spans) for level, spans in zip(levels, choices, strict=True)]
+
+
+def _best(choices: Sequence[Choice], limit: float, safe: float) -> list[Choice]:
+    """Return the fewest spans that surely turn a verdict, then the surest; none where none may."""
+    low = sorted(choice for choice in choices if choice.level < limit)
+    sure = sorted((c for c in low if c.level < safe), key=lambda choice: len(choice.spans))
+    return list(dict.fromkeys([*sure[:1], *low[:1]]))
+
+
+def _phrases(
+    reply: str, sentence: Span, limit: float, safe: float
+) -> Generator[Question, Sequence[Any], list[Choice]]:
+    """Return phrases of a sentence that is bad by itself, without which it is not, best first."""
+    phrases = by_phrase(reply, sentence)
+    aside = [(0, sentence[0]), (sentence[1], len(reply))]
+    singles = yield from _measured(reply, [[phrase] for phrase in phrases], aside)
+    best = _best(singles, limit, safe)
+    if len(phrases) < 3 or (best and best[0].level < safe):
+        return best
+    # Where no phrase is enough, the two that take most away are widened to their neighbours.
+    first, second = (phrases.index(choice.spans[0]) for choice in sorted(singles)[:2])
+    wanted = [
+        phrases[max(0, low) : high]
+        for at in (first, second)
+        for low, high in ((at - 1, at + 1), (at, at + 2), (at - 1, at + 2))
+    ]
+    wanted += [[phrases[first], phrases[second]]]
+    wanted = [some for some in wanted if 1 < len(some) < len(phrases)]
+    wider = yield from _measured(reply, wanted, aside)
+    return _best([*singles, *wider], limit, safe)
+
+
+def _prove(
+    reply: str, gauge: Gauge, choices: Sequence[Choice], adds: Sequence[Choice]
+) -> Generator[Question, Sequence[Any], Evidence | None]:
+    """Audit a reply without each choice; return the first that is no longer flagged."""
+    for choice in choices:
+        text = " ".join(without(reply, choice.spans).split())
+        (proof,) = yield Question([text], proof=True)
+        if not proof.is_judged or proof.flag:
+            continue
+        same = proof.gauge is not None and proof.gauge.rule == gauge.rule
+        value = proof.gauge.value if same else choice.level
+        turning = [
+            EvidenceSpan(*span, reply[slice(*span)], gauge.value, value, turns=True)
+            for span in sorted(choice.spans)
+        ]
+        more = [
+            EvidenceSpan(*span, reply[slice(*span)], gauge.value, level)
+            for level, (span,) in sorted(adds)
+            if span not in choice.spans and gauge.value - level >= ADDS
+        ]
+        return Evidence((*turning, *more), change=ProvedEdit(CUT, text, value))
+    return None

@@ -1,0 +1,91 @@
+"""Labels of replies by rules of one's own: whether a reply breaks a rule.
+
+A table with prompt, reply, rule (its text or id) and broken (yes or no), or one in the columns of
+MIC.csv: what annotation projects export, and what the page saves where somebody agrees or disagrees
+with a verdict. Labels of rules that the rulebook does not have are left out and counted.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from moralscope.core.errors import InputError
+from moralscope.io.tables import TableFile, is_table, read_header
+from moralscope.rules.exchanges import MAX_CHARACTERS
+from moralscope.rules.judgments import words_of
+from moralscope.rules.reading import MIC_COLUMNS, read_annotations
+from moralscope.rules.records import Exchange
+from moralscope.rules.rulebook import Rulebook
+
+COLUMNS = ("prompt", "reply", "rule", "broken")
+_REMEDY = "give CSV, JSONL or Parquet with the columns prompt, reply, rule and broken"
+_BROKEN = {
+    **dict.fromkeys(("yes", "true", "1", "broken", "disagree"), True),
+    **dict.fromkeys(("no", "false", "0", "kept", "agree", "neither"), False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLabel:
+    """What somebody says of a reply and a rule, by the rule's text."""
+
+    exchange: Exchange
+    rule: str
+    broken: bool
+
+    @property
+    def group(self) -> str:
+        """What must not stand in two parts of a split: replies to one prompt are alike."""
+        return " ".join((self.exchange.prompt or self.exchange.reply).casefold().split())
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFile:
+    """The labels of a file, and how many spoke of rules that the rulebook does not have."""
+
+    labels: tuple[RuleLabel, ...]
+    foreign: int = 0
+
+
+def read_labels(path: Path, book: Rulebook, columns: Mapping[str, str] | None = None) -> LabelFile:
+    """Read labels of the rules of a book; malformed lines are refused by number."""
+    if not is_table(path):
+        raise InputError(f"{path} is no file of labels", _REMEDY)
+    names = {rule.id: rule.text for rule in book.rules if rule.id}
+    texts = {" ".join(words_of(rule.text)): rule.text for rule in book.rules}
+    is_mic = path.suffix.lower() == ".csv" and MIC_COLUMNS["rule"] in read_header(path)
+    rows = _annotated(path, columns) if is_mic else _table(path, columns or {})
+    labels, foreign = [], 0
+    for exchange, rule, broken in rows:
+        text = names.get(rule) or texts.get(" ".join(words_of(rule)))
+        if text is None:
+            foreign += 1
+        else:
+            labels.append(RuleLabel(exchange, text, broken))
+    if not labels:
+        problem = f"{path} has no label of a rule in {book.name}"
+        raise InputError(problem, "name rules by their text or id" if foreign else _REMEDY)
+    return LabelFile(tuple(dict.fromkeys(labels)), foreign)
+
+
+def _annotated(
+    path: Path, columns: Mapping[str, str] | None
+) -> Iterator[tuple[Exchange, str, bool]]:
+    for row in read_annotations(path, kind="mic", columns=columns).annotations:
+        if row.alignment is not None:
+            yield row.exchange, row.rule, row.alignment == "disagree"
+
+
+def _table(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[Exchange, str, bool]]:
+    table = TableFile(path, columns={name: columns.get(name, name) for name in COLUMNS})
+    for number, (line, cells) in enumerate(table.good_rows(COLUMNS[1:]), 1):
+        said = str(cells.get("broken")).strip().casefold()
+        texts = [cells.get(name) or "" for name in COLUMNS[:3]]
+        if said not in _BROKEN:
+            table.note(line, f"has '{said[:20]}' under 'broken', not yes or no")
+        elif not all(isinstance(text, str) and len(text) <= MAX_CHARACTERS for text in texts):
+            table.note(line, "has no text, or too long a one, under prompt, reply or rule")
+        else:
+            prompt, reply, rule = texts
+            yield Exchange(prompt, reply, str(number)), rule.strip(), _BROKEN[said]
+    table.check()
