@@ -1,6 +1,7 @@
-"""How good the audit of conversations is: the turn that did it, R-Judge, pressure, the guard's wait.
+"""How good the audit of conversations is: the turn that did it, R-Judge, pressure, the guard.
 
-    python bench/conversations.py [mpnet] [--part dev|test] [--rjudge] [--pressure] [--guard] [--fit]
+    python bench/conversations.py [mpnet] [--part dev|test] [--rjudge] [--pressure] [--guard]
+        [--fit]
 
 The written conversations (`rules/data/conversations`) are in minimal pairs, whole scenarios are
 held out; look at test once. `--rjudge` reads the visible half of R-Judge, of which nothing was
@@ -109,8 +110,8 @@ def written(auditor: ConversationAuditor, part: str) -> None:
         for r, a in zip(rows, audits, strict=True)
         if r.first is not None and a.first == r.first
     ]
-    told = sum(row.answered == audit.answered for row, audit in sorry)
-    share("answered for or not: right, of those found", told, len(sorry))
+    right = sum(row.answered == audit.answered for row, audit in sorry)
+    share("answered for or not: right, of those found", right, len(sorry))
     texts = user_turns("test" if part == "test" else "train")
     read = UserReader(auditor.auditor.reader.experts).read([text for text, _ in texts])
     for label, name in (("harm", ASKS), ("danger", DANGER)):

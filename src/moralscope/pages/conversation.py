@@ -58,7 +58,8 @@ def conversation_page(record: RunRecord) -> Page:
 
 def _conversations(rows: Sequence[AuditedConversation]) -> Table:
     heads = head(
-        "conversation | verdict | score: signed 2 | first turn: whole | answered: whole | turns: whole | concern"
+        "conversation | verdict | score: signed 2 | first turn: whole | answered: whole",
+        "turns: whole | concern",
     )
     cells = [
         [
@@ -92,10 +93,9 @@ def _thread(row: AuditedConversation) -> Table:
         )
         text = turn.reply or "(empty)"
         score = turn.verdict.score if turn.role == ASSISTANT and turn.verdict.is_judged else None
-        cells.append(
-            [turn.index, turn.role, cut(text, _SHORT), _word(row, turn), score]
-            + [turn.reply, "; ".join(filter(None, (turn.verdict.reason, turn.earlier))), acts]
-        )
+        shown = [turn.index, turn.role, cut(text, _SHORT), _word(row, turn), score]
+        reason = "; ".join(filter(None, (turn.verdict.reason, turn.earlier)))
+        cells.append([*shown, turn.reply, reason, acts])
     return Table("Turns", heads, cells, details)
 
 

@@ -31,7 +31,8 @@ _ASKS = re.compile(
 )
 _OVERRULES = re.compile(
     r"\b(ignore|disregard|forget|override)\b.{0,40}\b(instruction|previous|above|rule|prompt|polic)"
-    r"|\bsystem (prompt|override|notice)\b|\b(AI|assistant|agents?|bot)\b[^.]{0,30}\b(must|should)\b",
+    r"|\bsystem (prompt|override|notice)\b"
+    r"|\b(AI|assistant|agents?|bot)\b[^.]{0,30}\b(must|should)\b",
     re.I,
 )
 _STOP = frozenset(

@@ -50,8 +50,8 @@ class AuditInput(Options):
     conversation: Annotated[
         Path | None,
         Option(
-            "Whole conversations: JSONL of messages, ShareGPT, a log of inspect (JSON), or CSV with "
-            "conversation, role and content.",
+            "Whole conversations: JSONL of messages, ShareGPT, a log of inspect (JSON), or CSV "
+            "with conversation, role and content.",
             metavar="FILE",
             group="Input",
         ),

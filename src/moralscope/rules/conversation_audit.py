@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.protocols import ExpertSet
-from moralscope.core.records import SampleInterval, Statistics
+from moralscope.core.records import SampleInterval, Statistics, values_of
 from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS
 from moralscope.models.store import Progress, shipped_folder
 from moralscope.rules.acts import instructions
@@ -42,8 +42,8 @@ FOLLOWED = "follows instructions that are not the user's"
 _TURNS_HEAD = "turns-mpnet"
 _BLOCK = 32  # turns that are read at once
 _APOLOGY = re.compile(
-    r"\b(?:I(?:'m| am) (?:so |very |really )?sorry(?: for (?:what|my|saying|how)| about (?:what I|my)"
-    r"| that I|,? I)|I apologi[sz]e"
+    r"\b(?:I(?:'m| am) (?:so |very |really )?sorry(?: for (?:what|my|saying|how)| about what I"
+    r"| about my| that I|,? I)|I apologi[sz]e"
     r"|my apologies|I was wrong|I made a mistake|I (?:must|should|need to|have to) correct"
     r"|I take (?:it|that) back|I should(?:n't| not| never) have|I wrongly|that was wrong of me)\b",
     re.I,
@@ -267,10 +267,10 @@ def _judged(
     wrong = [str(turn.index) for turn in older if turn.verdict.flag]
     earlier = f"{len(older)} earlier replies" if older else ""
     earlier += f", flagged: turn {', '.join(wrong)}" if wrong else ", none flagged" if older else ""
-    own = {field.name: getattr(audit, field.name) for field in fields(audit)}
-    own |= {"verdict": verdict, "unread": audit.unread + sum(act.unread for act in view.acts)}
+    values = values_of(audit, *(field.name for field in fields(audit)))
+    values |= {"verdict": verdict, "unread": audit.unread + sum(act.unread for act in view.acts)}
     return AuditedTurn(
-        **own, index=index, role=ASSISTANT, reading=reading, acts=tuple(acts), earlier=earlier
+        **values, index=index, role=ASSISTANT, reading=reading, acts=tuple(acts), earlier=earlier
     )
 
 
