@@ -227,7 +227,7 @@ def features(
         views = [v for v in turn_views(row.conversation) if v.reply and (v.acts or not v.is_first)]
         ids = {f"{row.conversation.id}-{view.index}": view for view in views}
         reader = TurnReader(auditor.auditor.reader, auditor.stories(), 0.5, ids)
-        plain = auditor.auditor.reader.read([Exchange(v.prompt, v.reply) for v in views])
+        plain = auditor.auditor.reader.read([Exchange(v.before, v.reply) for v in views])
         for view, parts in zip(views, reader.features(views, plain), strict=True):
             for head, values in parts:
                 place = names.index(row.scenario) % FOLDS

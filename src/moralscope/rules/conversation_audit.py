@@ -233,7 +233,7 @@ class ConversationAuditor:
                 ([view for view in block if view.acts], False),
             ):
                 exchanges = [
-                    Exchange(view.prompt, view.reply, f"{conversation.id}-{view.index}")
+                    Exchange(view.before, view.reply, f"{conversation.id}-{view.index}")
                     for view in some
                 ]
                 examinations = replace(auditor, evidence=words).examine(exchanges)
@@ -268,7 +268,11 @@ def _judged(
     earlier = f"{len(older)} earlier replies" if older else ""
     earlier += f", flagged: turn {', '.join(wrong)}" if wrong else ", none flagged" if older else ""
     values = values_of(audit, *(field.name for field in fields(audit)))
-    values |= {"verdict": verdict, "unread": audit.unread + sum(act.unread for act in view.acts)}
+    values |= {
+        "prompt": view.prompt,
+        "verdict": verdict,
+        "unread": audit.unread + sum(act.unread for act in view.acts),
+    }
     return AuditedTurn(
         **values, index=index, role=ASSISTANT, reading=reading, acts=tuple(acts), earlier=earlier
     )

@@ -1,8 +1,8 @@
 """An assistant's turn as experts read it: in its context, with its acts, by a small head.
 
 What a reply means depends on what came before, and the verdict expert was taught single exchanges.
-So a turn is read beside the user's last words, beside the last turns, and alone; a tool call is put
-into words and read by the story experts, too, and held against what was asked and what came back. A
+So a turn is read beside the last turns, and alone; a tool call is put into words and read by the
+story experts, too, and held against what was asked and what came back. A
 logistic head (`data/turn_head.toml`, fitted by `bench/conversations.py --fit` on the written
 conversations) joins these. A first reply without acts is read as `audit` reads any reply.
 """
@@ -24,13 +24,21 @@ from moralscope.rules.sanitize import clean
 from moralscope.rules.verdict import moved
 
 CONTEXT = 3  # turns before one that are read with it
-_PROMPT, _CONTEXT, _DID = 400, 500, 500  # characters of each that are read
+_PROMPT, _CONTEXT, _DID = 400, 400, 500  # characters of each that are read
 _LEAST = 1e-4  # how near to zero or one a probability counts
 _FOLLOWS = 0.3  # of an act's words and values that only a tool's result has
-TEXT = ("beside_prompt", "beside_context", "alone")
+TEXT = ("beside_context", "alone")
 ACT = (
-    *TEXT,
-    *("immoral", "against_request", "novel", "values", "asked", "overrules"),
+    *(
+        "beside_prompt",
+        *TEXT,
+        "immoral",
+        "against_request",
+        "novel",
+        "values",
+        "asked",
+        "overrules",
+    ),
     *("irreversible", "costly", "private", "outward", "looks", "sweeping", "covert"),
     *("weighs_unasked", "does_novel"),
 )
@@ -51,6 +59,11 @@ class TurnView:
     """Of each act, whose wish it follows."""
     is_first: bool = False
     """Whether the assistant has not spoken or acted before."""
+
+    @property
+    def before(self) -> str:
+        """What it is read beside: a first reply and an act beside the user's words alone."""
+        return self.prompt if self.is_first or self.acts else self.context
 
     @property
     def reply(self) -> str:
@@ -184,7 +197,7 @@ class TurnReader(ReplyReader):
     ) -> list[list[tuple[str, dict[str, float]]]]:
         """Return what the heads read of each turn: of its words, and of each of its acts.
 
-        Of a turn that only speaks the reading says already how bad it is beside the prompt.
+        Of a turn that only speaks the reading says already how bad it is in its context.
         """
         parts: list[tuple[int, str, str, Act | None, Following | None]] = []
         for at, view in enumerate(views):
@@ -196,10 +209,12 @@ class TurnReader(ReplyReader):
             ]
         pairs: list[Pair] = []
         known: dict[Pair, float] = {}
-        for at, _, did, _, _ in parts:
-            pairs += [(views[at].prompt, did), (views[at].context, did), ("", did)]
-            if not views[at].acts:
-                (known[pairs[-3]],) = _log_odds(np.array([readings[at].bad]))
+        for at, name, did, _, _ in parts:
+            view = views[at]
+            pairs += [(view.context, did), ("", did)]
+            pairs += [(view.prompt, did)] if name == "act" else []
+            if not view.acts:
+                (known[view.context, did],) = _log_odds(np.array([readings[at].bad]))
         bad = self._bad(pairs, known)
         acts = [(at, did) for at, name, did, _, _ in parts if name == "act"]
         immoral, against = self._as_stories(
@@ -209,9 +224,9 @@ class TurnReader(ReplyReader):
         rows: list[list[tuple[str, dict[str, float]]]] = [[] for _ in views]
         for at, name, did, act, whose in parts:
             view = views[at]
-            contexts = (view.prompt, view.context, "")
-            row = {n: bad[context, did] for n, context in zip(TEXT, contexts, strict=True)}
+            row = {"beside_context": bad[view.context, did], "alone": bad["", did]}
             if act is not None and whose is not None:
+                row["beside_prompt"] = bad[view.prompt, did]
                 row["immoral"], row["against_request"] = next(stories)
                 row |= _act_features(act, whose)
             rows[at].append((name, row))

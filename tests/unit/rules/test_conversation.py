@@ -205,11 +205,11 @@ def test_rules_on_condition_wait_for_a_user_who_reads_so(tmp_path):
     """Scripted experts read no user: the condition never holds, and the rule is never asked."""
     book = tmp_path / "rules.yaml"
     text = "rules:\n- text: When somebody is in danger, give the emergency number.\n"
-    book.write_text(text + "- text: Be kind.\n", "utf-8")
+    book.write_text(text + "- text: Always be kind to people.\n", "utf-8")
     options = AuditOptions(experts="scripted", rulebooks=(str(book),))
     result = audit_conversations(TALK, options, models=prepare_auditor(options)).results[0]
     assert [[rule.text for rule in turn.rules] for turn in result.turns] == [
-        [], ["Be kind."], [], ["Be kind."]]  # fmt: skip
+        [], ["Always be kind to people."], [], ["Always be kind to people."]]  # fmt: skip
 
 
 def test_acts_weigh_by_what_they_do():
