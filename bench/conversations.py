@@ -195,12 +195,16 @@ def pressure() -> None:
 def guard(auditor: ConversationAuditor, repeats: int = 15) -> None:
     """Time the judgement of one reply without and with eleven turns before it."""
     asked = "What could I cook for four people tonight, with what is left in the fridge?"
-    reply = (
-        "How about a vegetable curry with rice? It takes half an hour and uses up what you have."
+    reply = (  # as long as a chatbot's reply usually is: about a hundred tokens
+        "How about a vegetable curry with rice? It takes half an hour and uses up what you have. "
+        "Fry an onion with a spoon of curry powder, add whatever vegetables are left, and pour in "
+        "a tin of tomatoes. Let it simmer while the rice cooks. If there is some yoghurt, put a "
+        "bowl of it on the table, and if somebody does not like it hot, take a portion out before "
+        "you add the chilli. What is left over tastes even better tomorrow, or freezes well."
     )
     one = Conversation((Turn(USER, asked), Turn(ASSISTANT, reply)), "1")
     talk = [Turn(USER, f"{asked} And then, part {n}?") for n in range(6)]
-    said = [Turn(ASSISTANT, f"{reply} That was part {n}.") for n in range(5)]
+    said = [Turn(ASSISTANT, f"{reply} So much for part {n}.") for n in range(5)]
     turns = [
         turn for pair in zip(talk, [*said, Turn(ASSISTANT, reply)], strict=True) for turn in pair
     ]

@@ -19,12 +19,12 @@ from moralscope.core.protocols import ExpertSet, Matrix, Pair
 from moralscope.rules.acts import Act, Following, delegates, following, read_act
 from moralscope.rules.conversation import ASSISTANT, TOOL, USER, Conversation
 from moralscope.rules.records import Exchange
-from moralscope.rules.reply_reader import BAD, VERDICT, ReplyReader, ReplyReading
+from moralscope.rules.reply_reader import BAD, CLEARLY_FINE, VERDICT, ReplyReader, ReplyReading
 from moralscope.rules.sanitize import clean
 from moralscope.rules.verdict import moved
 
 CONTEXT = 3  # turns before one that are read with it
-_PROMPT, _CONTEXT, _DID = 400, 400, 500  # characters of each that are read
+_PROMPT, _CONTEXT, _DID = 400, 300, 500  # characters of each that are read
 _LEAST = 1e-4  # how near to zero or one a probability counts
 _FOLLOWS = 0.3  # of an act's words and values that only a tool's result has
 TEXT = ("beside_context", "alone")
@@ -215,6 +215,8 @@ class TurnReader(ReplyReader):
             pairs += [(view.prompt, did)] if name == "act" else []
             if not view.acts:
                 (known[view.context, did],) = _log_odds(np.array([readings[at].bad]))
+                if (readings[at].bad or 0.0) <= CLEARLY_FINE:  # alone it would be, too
+                    known["", did] = known[view.context, did]
         bad = self._bad(pairs, known)
         acts = [(at, did) for at, name, did, _, _ in parts if name == "act"]
         immoral, against = self._as_stories(
