@@ -121,7 +121,7 @@ def _short(text: str, most: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class TurnHead:
     """Weights of a logistic regression over named features, and the limit chosen on dev."""
 
     features: Mapping[str, float]
@@ -135,10 +135,10 @@ class Head:
 
 
 @cache
-def turn_heads() -> dict[str, Head]:
+def turn_heads() -> dict[str, TurnHead]:
     """Return the heads for turns that only speak (`text`) and for acts (`act`)."""
     file = resources.files("moralscope.rules").joinpath("data/turn_head.toml")
-    return {name: Head(**row) for name, row in tomllib.loads(file.read_text("utf-8")).items()}
+    return {name: TurnHead(**row) for name, row in tomllib.loads(file.read_text("utf-8")).items()}
 
 
 class TurnReader(ReplyReader):

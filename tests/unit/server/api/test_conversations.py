@@ -14,5 +14,5 @@ def test_a_conversation_is_audited_and_a_bad_one_refused():
         assert set(result) >= {"turns", "first", "answered", "verdict"}
         odd = [{"role": "wizard", "content": "Hi!"}]
         refused = client.post(path, json={"messages": odd, "experts": "scripted"})
-    assert refused.status_code == 422 or refused.status_code == 400
+    assert refused.status_code in (400, 422)
     assert "wizard" in refused.text
