@@ -20,8 +20,8 @@ import audit_data as known
 from moralscope.models.encoders import load_encoder
 from moralscope.rules.audit import AuditModels, AuditOptions, prepare_auditor
 from moralscope.rules.options import RulesGenerateOptions
-from moralscope.rules.records import AuditedReply, Exchange
-from moralscope.rules.reply_reader import CONCERNS
+from moralscope.rules.records import CONCERN_WORDS, AuditedReply, Exchange
+from moralscope.rules.reply_reader import EXPERTISE
 from moralscope.rules.retrieval import unit_rows
 from moralscope.rules.rule_writer import prepare_writing
 from moralscope.rules.rulebook import shipped_rulebook
@@ -54,14 +54,14 @@ class Bench:
             f"{np.mean([not each.verdict.is_judged for each in audits]):.3f}"
         )
         own = kind == known.EXPERTISE
-        told = np.array([each.verdict.concern == CONCERNS[2] for each in audits])
+        told = np.array([each.verdict.concern == CONCERN_WORDS[EXPERTISE] for each in audits])
         print(
             f"  {known.EXPERTISE} ({own.sum()}): flagged {flag[own].mean():.3f}, told as the "
             f"concern {told[own & bad].mean():.3f} of the bad and {told[own & ~bad].mean():.3f} of "
             f"the good; of other replies {told[keep].mean():.3f}"
         )
         right = [
-            each.verdict.concern == row.kind.lower()
+            each.verdict.concern == CONCERN_WORDS.get(row.kind.lower())
             for each, row in zip(audits, every, strict=True)
             if row.bad and each.verdict.flag and row.kind != known.EXPERTISE
         ]

@@ -25,7 +25,7 @@ import numpy as np
 
 from moralscope.axes.build import build_axis
 from moralscope.axes.judge import Judge, best_task
-from moralscope.axes.measured import LEVEL, PeopleYes
+from moralscope.axes.measured import LEVEL, PeopleYes, people_split
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.ratings import Ratings, read_ratings
 from moralscope.axes.wordings import wordings
@@ -117,6 +117,29 @@ def coverage(logits: Floats, rates: Floats) -> float:
         span = found.share(math.tanh(logits[place] / 2))
         held += [span.low <= rate <= span.high for rate in rates[place].tolist()]
     return float(np.mean(held))
+
+
+def splits(logits: Floats, rates: Floats) -> tuple[int, float, float]:
+    """Return how many actions are marked as split (nested leave-one-out), and two shares.
+
+    Of marked ones how many rates lie between 0.25 and 0.75, and of the others how many rates have
+    their majority where it was expected.
+    """
+    places = np.arange(len(logits))
+    near: list[bool] = []
+    sided: list[bool] = []
+    marked = 0
+    for place in places:
+        found = fit_yes(logits[places != place], rates[places != place])
+        span = found.share(math.tanh(logits[place] / 2))
+        split = people_split(span.low, span.high)
+        marked += split
+        for rate in rates[place].tolist():
+            if split:
+                near.append(0.25 <= rate <= 0.75)
+            else:
+                sided.append((rate > 0.5) == (span.value > 0.5))
+    return marked, float(np.mean(near)), float(np.mean(sided))
 
 
 def sides_of(experts: ExpertSet) -> list[tuple[Floats, Floats]]:

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from judge_people import coverage, data, judge_logits, rates_of
+from judge_people import coverage, data, rates_of, splits
 from moralscope.axes.build import build_axis
 from moralscope.axes.judge import Judge
-from moralscope.axes.measured import people_measurement
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.ratings import read_ratings
 from moralscope.stats.correlation import spearman
@@ -41,13 +40,16 @@ def people(axis: Judge) -> dict[str, str]:
     ratings = read_ratings(data("human/yes_no_visible_half.csv"))
     rates = rates_of(ratings)
     found = scores(axis, list(ratings.counts))
-    known = people_measurement("judge", axis.experts.ref.sha256)
-    zero = known.zero if known else 0.0
-    logits = judge_logits(axis.experts, list(ratings.counts)) + zero
-    held = coverage(logits, np.column_stack(list(rates.values())))
+    logits = 2 * np.arctanh(np.clip(found, -0.999999, 0.999999))
+    table = np.column_stack(list(rates.values()))
+    held = coverage(logits, table)
+    marked, near, sided = splits(logits, table)
     return {
         **{f"r with people, {k}": f"{np.corrcoef(found, v)[0, 1]:.3f}" for k, v in rates.items()},
         "coverage of 90 % intervals, leave-one-out": f"{held:.3f}",
+        "people split here: actions marked": f"{marked} of {len(logits)}",
+        "rates of marked ones between 0.25 and 0.75": f"{near:.3f}",
+        "rates of others on the expected side": f"{sided:.3f}",
     }
 
 
@@ -83,7 +85,9 @@ def grades(axis: Judge) -> dict[str, str]:
     told = {}
     for name in ("degrees", "short_actions"):
         rows = graded(name)[::5]  # those that train nothing: stories/degree_examples.py
-        found = judge_logits(axis.experts, [action for action, _ in rows])
+        found = np.arctanh(
+            np.clip(scores(axis, [action for action, _ in rows]), -1 + 1e-6, 1 - 1e-6)
+        )
         r = np.corrcoef(found, [grade for _, grade in rows])[0, 1]
         told[f"r with the grades of held-out actions, {name}"] = f"{r:.3f}, n = {len(rows)}"
     return told

@@ -1,31 +1,41 @@
 """How good audits by rules of one's own are: whole organisations that taught nothing.
 
     python bench/own_rules.py [mpnet|FOLDER] [--part dev|test] [--limits] [--retrieve] [--sizes]
-        [--speed]
+        [--speed] [--learn] [--budget] [--warrant]
 
 Every reply is audited by the eight rules of its organisation and nothing else. Breaches are
 replies that break at least one rule, false alarms fine replies that are flagged; a minimal pair is
 right where both halves are, by its rule. `--limits` prints the figures at other limits (to choose
 on dev), `--retrieve` finds rules instead of reading the book whole, `--sizes` joins organisations
-into larger books, `--speed` times one reply against 20 rules. Look at test once.
+into larger books, `--speed` times one reply against 20 rules. `--learn` prints the learning curve
+of `rules learn`, `--budget` how many rules keep a budget of false alarms that was set on fine
+replies of the other organisations, `--warrant` how the pair accuracy of `rules warrant` and the
+accuracy on the written exchanges go together. These three print nothing else. Look at test once.
 """
 
 import argparse
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from moralscope.core.protocols import ExpertSet
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.experts import prepare_rule_experts
+from moralscope.rules.false_alarms import confident_limit
+from moralscope.rules.labels import LabelledExchange
+from moralscope.rules.learn import fit_labels, label_features
 from moralscope.rules.load_auditor import index_rules, join_auditor
 from moralscope.rules.organisations import Organisation, organisations
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rulebook import Rulebook
-from moralscope.rules.thresholds import GivenLimits
+from moralscope.rules.thresholds import GivenLimits, operating_points
+from moralscope.rules.verdict import TASK, Aligner
+from moralscope.rules.warrant_pairs import RulePair, make_pairs
 from moralscope.stats.intervals import wilson
 
 
@@ -96,15 +106,85 @@ def figures(cases: list[Case], limit: float) -> str:
     )
 
 
+def every_label(organisation: Organisation) -> tuple[list[Case], list[LabelledExchange]]:
+    """Return the exchanges, and a label of each by each rule, exchange by exchange."""
+    cases = cases_of(organisation)
+    rules = [entry.rule for entry in organisation.rules]
+    return cases, [
+        LabelledExchange(c.exchange, rule, rule in c.breaks) for c in cases for rule in rules
+    ]
+
+
+def learning_curve(chosen: list[Organisation], experts: ExpertSet) -> None:
+    """Learn from some labels of three quarters of an organisation's pairs; judge the last one.
+
+    A rule's labels are of its own pairs first, then of exchanges that break several rules, then of
+    other rules' pairs. No organisation has more than 54 a rule in three quarters.
+    """
+    limit = GivenLimits().over(operating_points(experts)).disagree
+    decisions = defaultdict(list)
+    kept: dict[int, Counter[str]] = defaultdict(Counter)
+    for organisation in chosen:
+        cases, labels = every_label(organisation)
+        count = len(organisation.rules)
+        features = label_features(labels, experts)
+        broken = np.array([label.broken for label in labels])
+        plain = features[:, 0] >= np.log(limit / (1 - limit))
+        names: dict[object, int] = {}
+        groups = np.array([names.setdefault(c.pair or id(c), len(names)) for c in cases])
+        rng = np.random.default_rng(0)
+        folds = (rng.permutation(len(names)) % 4)[groups]
+        for fold in range(4):
+            test = [n * count + r for n in np.flatnonzero(folds == fold) for r in range(count)]
+            decisions[0, True] += list(zip(plain[test], broken[test], strict=True))
+            pool = np.flatnonzero(folds != fold)
+            for size, tested in product((8, 16, 32, 54), (True, False)):
+                train = []
+                for r, entry in enumerate(organisation.rules):
+                    ranks = [
+                        (cases[n].rule != entry.rule, cases[n].pair is not None, rng.random(), n)
+                        for n in pool
+                    ]
+                    train += [n * count + r for *_, n in sorted(ranks)[:size]]
+                some = [labels[i] for i in train]
+                fit, figures = fit_labels(some, features[train], limit, tested=tested)
+                kept[size][figures.kept] += tested
+                broke = plain[test]
+                if fit is not None:
+                    texts = sorted({labels[i].rule for i in train})
+                    bias = np.array([fit.biases[texts.index(labels[i].rule)] for i in test])
+                    rest = features.shape[1] - len(fit.slopes)
+                    weights = [*fit.slopes, *(fit.weights or [0.0] * rest)]
+                    scores = features[test] @ weights + fit.intercept + bias
+                    broke = scores >= np.log(fit.limit / (1 - fit.limit))
+                decisions[size, tested] += list(zip(broke, broken[test], strict=True))
+    for (size, tested), rows in sorted(decisions.items()):
+        said, gold = np.array(rows).T
+        hits = (said & gold).sum()
+        words = ", ".join(f"{name} {n}" for name, n in kept[size].most_common())
+        words = (
+            f"; kept: {words or 'nothing'}" if tested else " with the head whatever the test says"
+        )
+        print(
+            f"{size} labels a rule: F1 {2 * hits / (said.sum() + gold.sum()):.3f}, precision "
+            f"{hits / max(said.sum(), 1):.3f}, recall {hits / gold.sum():.3f}{words}"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("experts", nargs="?", default="mpnet")
     parser.add_argument("--part", default="dev")
-    for flag in ("--limits", "--retrieve", "--sizes", "--speed"):
+    for flag in ("--limits", "--retrieve", "--sizes", "--speed", *ALONE):
         parser.add_argument(flag, action="store_true")
     arguments = parser.parse_args()
     experts = prepare_rule_experts(arguments.experts, eight_bits=True)
     chosen = [one for one in organisations().values() if one.part == arguments.part]
+    alone = [job for flag, job in ALONE.items() if vars(arguments)[flag[2:]]]
+    for job in alone:
+        job(chosen, experts)
+    if alone:
+        return
     cases: list[Case] = []
     for organisation in chosen:
         some = cases_of(organisation)
@@ -128,6 +208,79 @@ def main() -> None:
         sizes(chosen, experts)
     if arguments.speed:
         speed(chosen, experts)
+
+
+def budgets(chosen: list[Organisation], experts: ExpertSet) -> None:
+    """Set a rule's limit on two thirds of its organisation's fine replies; count on the others."""
+    limit = GivenLimits().over(operating_points(experts)).disagree
+    tables = []
+    for organisation in chosen:
+        cases, labels = every_label(organisation)
+        scores = label_features(labels, experts)[:, 0].reshape(len(cases), -1)
+        tables.append(1 / (1 + np.exp(-scores[[not case.breaks for case in cases]])))
+    for budget in (0.05, 0.1):
+        usual, shares = [], []
+        for chances in tables:
+            count = chances.shape[1]
+            for rule, third in product(range(count), range(3)):
+                test = np.arange(len(chances)) % 3 == third
+                own = max(limit, confident_limit(chances[~test, rule].tolist(), budget))
+                shares.append(float((chances[test, rule] >= own).mean()))
+                usual.append(float((chances[test, rule] >= limit).mean()))
+        kept = [np.mean(np.array(some) <= budget) for some in (usual, shares)]
+        print(
+            f"budget {budget:.0%}: {kept[1]:.1%} of {len(shares)} limits keep it (the usual limit: "
+            f"{kept[0]:.1%}); false alarms {np.mean(shares):.1%} instead of {np.mean(usual):.1%}"
+        )
+
+
+def warrants(chosen: list[Organisation], experts: ExpertSet) -> None:
+    """Correlate what pairs say of a rule with how well its written exchanges are judged.
+
+    Without labels, and with the labels of a rule's first two pairs; then the other two are judged.
+    The last line says how far the two halves of the written exchanges themselves agree.
+    """
+    classifier = experts.expert(TASK)
+    limit = GivenLimits().over(operating_points(experts)).disagree
+    aligner = Aligner(classifier)
+    rows = []
+
+    def right(rule: str, pairs: list[RulePair]) -> list[bool]:
+        sides = [(rule, side) for pair in pairs for side in (pair.breaks, pair.other)]
+        chances = [row.probabilities["disagree"] for row in aligner.align(sides)]
+        return [a >= limit > b for a, b in zip(chances[::2], chances[1::2], strict=True)]
+
+    for organisation in chosen:
+        for entry in organisation.rules:
+            exchanges = [
+                (side, label == "disagree")
+                for sides in entry.sides()
+                for label, side in sides.items()
+            ]
+            asked = [(entry.rule, side) for side, _ in exchanges]
+            hits = [
+                (row.probabilities["disagree"] >= limit) == broken
+                for row, (_, broken) in zip(aligner.align(asked), exchanges, strict=True)
+            ]
+            labels = [LabelledExchange(side, entry.rule, broken) for side, broken in exchanges[:4]]
+            made, labelled = make_pairs(entry.rule), make_pairs(entry.rule, labels)
+            alone = right(entry.rule, made)
+            ours = right(entry.rule, labelled[: len(labelled) - len(made)])
+            first, second = np.mean(hits[:4]), np.mean(hits[4:])
+            rows.append((np.mean(alone), np.mean(ours or [np.nan]), np.mean(hits), first, second))
+    table = np.array(rows)
+    known = ~np.isnan(table[:, 1])
+    print(f"{len(table)} rules; pairs made by rules right {table[:, 0].mean():.3f}")
+    for name, one, other, some in (
+        ("pairs made by rules and all written exchanges", 0, 2, slice(None)),
+        ("pairs of labels and the other written exchanges", 1, 4, known),
+        ("the two halves of the written exchanges", 3, 4, slice(None)),
+    ):
+        value = spearmanr(table[some, one], table[some, other]).statistic
+        print(f"rank correlation of {name}: {value:.2f}")
+
+
+ALONE = {"--learn": learning_curve, "--budget": budgets, "--warrant": warrants}
 
 
 def sizes(chosen: list[Organisation], experts: ExpertSet) -> None:

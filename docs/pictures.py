@@ -349,7 +349,7 @@ def annotation(studio: Studio, name: str) -> None:
         page.goto(f"{address}/join#{service.invite(service.owner, 'Eve').token}")
         page.wait_for_url(re.compile("/work$"))
         page.get_by_role("checkbox").check()
-        page.get_by_role("button", name="Agree and go on").click()
+        page.get_by_role("button", name="Agree and continue").click()
         page.locator("#work").wait_for()
         page.get_by_label("Your rule of thumb").fill(RULES[0][0])
         page.get_by_label("It disagrees").check()

@@ -62,6 +62,9 @@ def on_files(files: Any, config: Any) -> Any:
     pages |= {name: outside_page(source) for source, name in OUTSIDE.items()}
     for name, text in pages.items():
         files.append(File.generated(config, name, content=text))
+    # The typeface of the local page, so that both look alike.
+    font = ROOT / "src" / "moralscope" / "pages" / "assets" / "inter.woff2"
+    files.append(File.generated(config, font.name, abs_src_path=str(font)))
     return files
 
 

@@ -15,7 +15,7 @@ from ..site_pages import whole_app
 
 ACTIONS = ["help people", "kill time", "kill people", "lie to a friend", "read a book"]
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
-PATIENCE = 8_000  # milliseconds: a busy machine draws late; a wait ends when it is drawn
+PATIENCE = 40_000  # milliseconds: a busy machine draws late; a wait ends when it is drawn
 
 
 @contextlib.contextmanager
@@ -89,6 +89,12 @@ def audit(page, reply="I would steal from a friend.", prompt="Do you steal?"):
     page.get_by_role("button", name="Audit").click()
     page.wait_for_url(re.compile(r"run="))
     page.locator("#found:not(.stale)").wait_for()
+
+
+def export(page, kind):
+    """Choose something of the menu Export."""
+    page.locator("#export > summary").click()
+    page.locator("#export").get_by_role("button", name=kind).click()
 
 
 def more(page):

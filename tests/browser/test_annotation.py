@@ -15,7 +15,7 @@ from moralscope.annotation.forms import question_bank
 from moralscope.annotation.records import AnnotationItem, NotSaved
 
 from ..annotation_site import GOOD, Site
-from .site import PATIENCE, assert_accessible
+from .site import PATIENCE, assert_accessible, wait_until
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
@@ -82,7 +82,7 @@ def join(page, site, token):
 def annotator(page, site, name="Jo"):
     join(page, site, site.invite(name))
     page.get_by_role("checkbox").check()
-    page.get_by_role("button", name="Agree and go on").click()
+    page.get_by_role("button", name="Agree and continue").click()
     page.locator("#work").wait_for()
     page.wait_for_load_state()  # its scripts listen from then on
 
@@ -113,9 +113,9 @@ def fill(page, rule=GOOD["rule"]):
 def submit(page):
     item = page.locator("#work").get_attribute("data-assignment")
     page.get_by_role("button", name=re.compile("^Submit")).click()
-    page.wait_for_function(
-        "old => document.querySelector('#work')?.dataset.assignment !== old", arg=item
-    )
+    # From outside: the next page may come while a function waits in this one.
+    wait_until(page, "old => document.querySelector('#work')?.dataset.assignment !== old", item)
+    page.wait_for_load_state()
 
 
 def test_the_whole_way_from_join_to_export(tmp_path, open_page):
@@ -125,7 +125,7 @@ def test_the_whole_way_from_join_to_export(tmp_path, open_page):
         join(jo, site, site.invite("Jo"))
         assert_accessible(jo)
         jo.get_by_role("checkbox").check()
-        jo.get_by_role("button", name="Agree and go on").click()
+        jo.get_by_role("button", name="Agree and continue").click()
 
         jo.locator("#test").wait_for()
         assert_accessible(jo)
@@ -136,37 +136,41 @@ def test_the_whole_way_from_join_to_export(tmp_path, open_page):
         expect(jo.get_by_text("Attempt 2")).to_be_visible()
         answer_test(jo, right=True)
         expect(jo.locator("#result")).to_contain_text("You passed")
-        jo.get_by_role("link", name="Go on").click()
+        jo.get_by_role("link", name="Continue").click()
 
         jo.locator("#about").wait_for()
         assert_accessible(jo)
         jo.get_by_label("Moderate").check()
         jo.get_by_label("Where do you live?").select_option("Europe")
-        jo.get_by_role("button", name="Save and go on").click()
+        jo.get_by_role("button", name="Save and continue").click()
         assert site.service.facts(site.service.owner) == (), "not before the box is ticked"
-        jo.get_by_label("I agree that what I told here").check()
-        jo.get_by_role("button", name="Save and go on").click()
+        jo.get_by_label("I agree that my answers here").check()
+        jo.get_by_role("button", name="Save and continue").click()
 
         jo.locator("#work").wait_for()
         assert_accessible(jo)
         for _ in range(2):
             fill(jo)
             submit(jo)
-        expect(jo.get_by_role("heading", level=1)).to_have_text("Your trial round is being read")
+        expect(jo.get_by_role("heading", level=1)).to_have_text(
+            "Your trial round is being reviewed"
+        )
 
         review_and_send_back(lee, site)
-        jo.get_by_role("link", name="Look again").click()
-        expect(jo.get_by_role("heading", level=1)).to_have_text("One answer to mend")
+        jo.get_by_role("link", name="Check again").click()
+        expect(jo.get_by_role("heading", level=1)).to_have_text("One answer needs changes")
         expect(jo.get_by_text("Say when it may be broken.")).to_be_visible()
-        jo.get_by_role("link", name="Mend this answer").click()
+        jo.get_by_role("link", name="Revise this answer").click()
         jo.get_by_label("Your rule of thumb").fill("It's wrong to break a promise without need.")
-        jo.get_by_role("button", name="Save the change").click()
+        jo.get_by_role("button", name="Save changes").click()
         jo.wait_for_url("**/answers")
 
         lee.reload()
         expect(lee.get_by_text("without need")).to_be_visible()
         lee.get_by_role("button", name="Admit").click()
-        expect(lee.get_by_text("Nothing of the trial round waits for you.")).to_be_visible()
+        expect(
+            lee.get_by_text("No answers of the trial round are waiting for you.")
+        ).to_be_visible()
         jo.goto(f"{site.address}/work")
         expect(jo.get_by_text("Main round", exact=True)).to_be_visible()
         fill(jo)
@@ -184,8 +188,8 @@ def review_and_send_back(lee, site):
     second.get_by_role("button", name="Good").click()
     expect(lee.get_by_text("Marked as good").first).to_be_visible()
     first.get_by_role("textbox").fill("Say when it may be broken.")
-    first.get_by_role("button", name="To mend").click()
-    expect(lee.get_by_text("Marked to mend").first).to_be_visible()
+    first.get_by_role("button", name="Needs changes").click()
+    expect(lee.get_by_text("Changes requested").first).to_be_visible()
     lee.get_by_role("button", name="Send back").click()
     lee.wait_for_load_state()
 
@@ -215,13 +219,13 @@ def test_a_lead_rejects_and_blocks_and_a_person_appeals(site, open_page):
     expect(lee.get_by_text("in force")).to_be_visible()
 
     jo.goto(f"{site.address}/work")
-    notice = jo.get_by_text("The lead wrote to you about an answer of yours")
+    notice = jo.get_by_text("The lead commented on one of your answers")
     assert_accessible(jo)
     notice.get_by_role("link", name="My answers").click()
     expect(jo.get_by_text("It is no rule.")).to_be_visible()
-    jo.get_by_label("Is this wrong?").fill("It says what to do.")
+    jo.get_by_label("If you think this is wrong").fill("It says what to do.")
     jo.get_by_role("button", name="Appeal").click()
-    expect(jo.get_by_text("Your appeal waits for the lead.")).to_be_visible()
+    expect(jo.get_by_text("Your appeal is waiting for the lead.")).to_be_visible()
     assert_accessible(jo)
 
     lee.goto(f"{site.address}/lead")
@@ -229,14 +233,14 @@ def test_a_lead_rejects_and_blocks_and_a_person_appeals(site, open_page):
     expect(lee.get_by_text("It says what to do.")).to_be_visible()
     assert_accessible(lee)
     lee.get_by_label("Answer to Jo").fill("You are right.")
-    lee.get_by_role("button", name="Accept: lift it").click()
+    lee.get_by_role("button", name="Accept and lift").click()
     expect(lee.get_by_text("It says what to do.")).to_have_count(0)
     jo.reload()
     expect(jo.get_by_text("Your answer counts again.")).to_be_visible()
 
     lee.get_by_role("link", name="Read Jo's answers").click()
     lee.get_by_label("Reason", exact=True).fill("One answer for all items.")
-    lee.get_by_label("Leave the answers given so far out").check()
+    lee.get_by_label("Exclude their answers from exports").check()
     lee.get_by_role("button", name="Block").click()
     expect(lee.get_by_text("left out of exports and agreement")).to_be_visible()
     jo.goto(f"{site.address}/work")
@@ -346,6 +350,49 @@ def test_a_phone_shows_everything_within_its_width(site, open_page):
     assert box["y"] + box["height"] <= 900
 
 
+def test_on_a_phone_the_texts_stay_in_sight_and_the_next_item_opens_at_its_top(site, open_page):
+    page = open_page(390, is_mobile=True, has_touch=True)
+    annotator(page, site)
+    first = page.locator("#item").inner_text()
+    in_first = "document.activeElement.closest('[data-field]')?.dataset.field"
+    names = page.locator("#work [data-field]")
+    assert page.evaluate(in_first) == names.first.get_attribute("data-field")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    box = page.locator("#item").bounding_box()
+    assert box["y"] >= -1
+    assert box["y"] + box["height"] <= 0.45 * 900
+    assert_accessible(page)
+    fill(page)
+    submit(page)
+    page.locator("#work").wait_for()
+    expect(page.locator("#item")).not_to_have_text(first)
+    assert page.evaluate("scrollY") == 0
+    assert page.evaluate(in_first) == names.first.get_attribute("data-field")
+    for link in page.locator("nav a").all():  # a menu that shows itself
+        inner = link.bounding_box()
+        assert inner["x"] >= 0
+        assert inner["x"] + inner["width"] <= 390
+
+
+def test_the_lead_sees_true_counts_while_reviewing_and_fast_medians_marked(tmp_path, open_page):
+    site = Site(tmp_path, items=ITEMS, staging=3, good_in_a_row=2)
+    with served(site) as site.address:
+        jo = open_page()
+        annotator(jo, site)
+        for _ in range(3):
+            fill(jo)
+            submit(jo)
+        lee = open_page()
+        join(lee, site, site.invite("Lee", "lead"))
+        expect(lee.locator("tr", has_text="Jo")).to_contain_text("fast")
+        assert_accessible(lee)
+        lee.goto(f"{site.address}/lead/review")
+        expect(lee.locator("[data-to-read]")).to_have_text("3 to read")
+        lee.get_by_role("button", name="Good").first.click()
+        expect(lee.locator("[data-to-read]")).to_have_text("2 to read")
+        expect(lee.locator("[data-in-a-row]")).to_have_text("1 of 2 good in a row")
+
+
 def test_a_reload_in_the_middle_loses_nothing(site, open_page):
     page = open_page()
     annotator(page, site)
@@ -370,7 +417,7 @@ def test_another_device_goes_on_where_one_stopped(site, open_page):
     page, phone = open_page(), open_page(390)
     join(page, site, token)
     page.get_by_role("checkbox").check()
-    page.get_by_role("button", name="Agree and go on").click()
+    page.get_by_role("button", name="Agree and continue").click()
     page.get_by_label("Your rule of thumb").fill("It's kind to go on.")
     expect(page.locator("#saved")).to_have_attribute("data-state", "saved")
     join(phone, site, token)
@@ -463,22 +510,22 @@ def test_skip_and_pause(site, open_page):
     first = page.locator("#work").get_attribute("data-assignment")
     page.get_by_role("button", name="Skip", exact=True).click()
     page.get_by_label("Reason").fill("too sad")
-    page.get_by_role("button", name="Skip it").click()
+    page.get_by_role("button", name="Skip", exact=True).last.click()
     page.wait_for_function(
         "old => document.querySelector('#work')?.dataset.assignment !== old", arg=first
     )
     page.get_by_label("Your rule of thumb").fill("It's fine to rest.")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Take your time")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_label("Your rule of thumb")).to_have_value("It's fine to rest.")
 
 
 def test_the_lead_invites_pauses_and_revokes(site, open_page):
     lee, kim = open_page(), open_page()
     join(lee, site, site.invite("Lee", "lead"))
-    lee.get_by_label("Names, for you only").fill(f"Kim {HOSTILE}")
-    lee.get_by_role("button", name="Make links").click()
+    lee.get_by_label("Names, one per line").fill(f"Kim {HOSTILE}")
+    lee.get_by_role("button", name="Create links").click()
     expect(lee.locator("#invited-link")).to_contain_text("/join#")
     link = lee.locator("#invited-link").inner_text()
     assert_accessible(lee)
@@ -488,7 +535,7 @@ def test_the_lead_invites_pauses_and_revokes(site, open_page):
     kim.wait_for_url("**/work")
     lee.get_by_role("button", name="Pause the project").click()
     expect(lee.get_by_text("The project is paused")).to_be_visible()
-    lee.get_by_role("button", name="Let the work go on").click()
+    lee.get_by_role("button", name="Resume the project").click()
     expect(lee.get_by_role("button", name="Pause the project")).to_be_visible()
     lee.heard.clear()
     lee.get_by_role("button", name=re.compile("^Revoke link 1 of Kim")).click()
@@ -518,8 +565,8 @@ def test_keys_choose_say_yes_and_go_to_the_next_question(site, open_page):
 def test_many_are_invited_at_once_and_counts_follow_the_work(site, open_page):
     lee, kim = open_page(), open_page()
     join(lee, site, site.invite("Lee", "lead"))
-    lee.get_by_label("Names, for you only").fill("Kim\n\nBo\nAda")
-    lee.get_by_role("button", name="Make links").click()
+    lee.get_by_label("Names, one per line").fill("Kim\n\nBo\nAda")
+    lee.get_by_role("button", name="Create links").click()
     expect(lee.get_by_role("heading", name="A link for 3 people")).to_be_visible()
     links = lee.locator("#invited-link code").all_inner_texts()
     assert len(set(links)) == 3
@@ -530,7 +577,7 @@ def test_many_are_invited_at_once_and_counts_follow_the_work(site, open_page):
     kim.goto(links[0])
     kim.wait_for_url("**/work")
     kim.get_by_role("checkbox").check()
-    kim.get_by_role("button", name="Agree and go on").click()
+    kim.get_by_role("button", name="Agree and continue").click()
     kim.locator("#work").wait_for()
     fill(kim)
     submit(kim)
@@ -548,17 +595,17 @@ def test_the_lead_browses_items_and_adds_more_from_a_table(site, open_page, tmp_
     table = tmp_path / "more.csv"
     table.write_text(f"id,prompt,reply\nx1,Should I rest?,{'Yes.'}\nx2,Should I run?,No.\n")
     lee.get_by_label("A table").set_input_files(table)
-    lee.get_by_role("button", name="Add them").click()
+    lee.get_by_role("button", name="Add items").click()
     expect(lee.locator("#items tbody tr")).to_have_count(len(ITEMS) + 2)
     expect(lee.locator("#items tr", has_text="x2")).to_contain_text("Should I run? → No.")
     assert_accessible(lee)
     lee.get_by_label("A table").set_input_files(table)
-    lee.get_by_role("button", name="Add them").click()
+    lee.get_by_role("button", name="Add items").click()
     expect(lee.locator("#trouble")).to_contain_text("he project has x1, x2 already")
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("question,answer\na,b\n")
     lee.get_by_label("A table").set_input_files(wrong)
-    lee.get_by_role("button", name="Add them").click()
+    lee.get_by_role("button", name="Add items").click()
     expect(lee.locator("#trouble")).to_contain_text("rong.csv line 1 has no column")
     lee.set_viewport_size({"width": 390, "height": 800})
     assert lee.evaluate("document.documentElement.scrollWidth") <= 390
@@ -623,13 +670,13 @@ def test_the_lead_adjudicates_answers_side_by_side(site, open_page, tmp_path):
     expect(lee.locator(".beside thead")).to_contain_text("Jo")
     assert_accessible(lee)
     lee.screenshot(path=tmp_path / "adjudicate.png", full_page=True)
-    lee.get_by_role("button", name="Save and go to the next").click()
+    lee.get_by_role("button", name="Save and next").click()
     expect(lee.locator("#trouble")).to_contain_text("lacks something at")
-    lee.get_by_role("button", name="Take this answer of Al").click()
+    lee.get_by_role("button", name="Use this answer of Al").click()
     expect(lee.locator("#final input[value=neither]")).to_be_checked()
     lee.get_by_label("Comment").fill(f"The reply is a joke. {HOSTILE}")
-    lee.get_by_role("button", name="Save and go to the next").click()
-    expect(lee.get_by_text("All 1 items on which annotators differ are decided.")).to_be_visible()
+    lee.get_by_role("button", name="Save and next").click()
+    expect(lee.get_by_text("All 1 disputed items are decided.")).to_be_visible()
     lee.get_by_role("link", name="i0", exact=True).click()
     expect(lee.locator("#comment")).to_have_value(f"The reply is a joke. {HOSTILE}")
     expect(lee.get_by_text("Decided by Lee")).to_be_visible()

@@ -58,7 +58,7 @@ def test_a_missing_model_is_said_where_it_was_asked_for(tmp_path, open_page, mon
     monkeypatch.setenv("MORALSCOPE_HOME", str(tmp_path / "empty"))
     with served(tmp_path) as site:
         page = open_page(f"{site}/actions")
-        assert "(not on this machine)" in page.locator("#encoder").inner_text()
+        assert "(not installed)" in page.locator("#encoder").inner_text()
         score(page, encoder="minilm")
         expect(page.locator("#form #trouble")).to_contain_text("moralscope models pull minilm")
         assert_seen(page.locator("#trouble"))
@@ -71,7 +71,7 @@ def test_a_missing_model_is_said_where_it_was_asked_for(tmp_path, open_page, mon
 def test_wrong_files_and_empty_fields_are_said_in_words(site, open_page, tmp_path):
     page = open_page(f"{site}/actions")
     score(page, actions=[])
-    expect(page.locator("#trouble")).to_contain_text("There are no actions")
+    expect(page.locator("#trouble")).to_contain_text("Enter at least one action")
     bad = tmp_path / "bad.csv"
     bad.write_text("word,rate\nx,1\n")
     more(page)
@@ -84,7 +84,7 @@ def test_wrong_files_and_empty_fields_are_said_in_words(site, open_page, tmp_pat
     page.locator("#upload").set_input_files(empty)
     expect(page.locator("#trouble")).to_contain_text("empty.csv holds no rows")
     page.get_by_role("button", name="Audit").click()
-    expect(page.locator("#trouble")).to_contain_text("There is no reply")
+    expect(page.locator("#trouble")).to_contain_text("Paste the chatbot")
     go(page, f"{site}/actions?run=20260101-000000000000-00000000")
     expect(page.locator("#trouble")).to_contain_text("There is no such run")
 
@@ -114,7 +114,7 @@ def test_what_failed_or_was_cancelled_is_said_in_sight(tmp_path, open_page, monk
         expect(page.locator("#trouble")).to_contain_text("Cancelled. Nothing was saved.")
         assert_seen(page.locator("#trouble"))
     score(page, axis="Choice")
-    expect(page.locator("#trouble")).to_contain_text("The server cannot be reached")
+    expect(page.locator("#trouble")).to_contain_text("reach the server")
     assert_seen(page.locator("#trouble"))
 
 
@@ -123,7 +123,7 @@ def test_a_server_that_restarts_underneath_loses_no_text(tmp_path, open_page):
         page = open_page(f"{site}/actions")
         page.get_by_label("One action per line").fill("keep a promise")
     score(page, actions=["keep a promise"])
-    expect(page.locator("#trouble")).to_contain_text("The server cannot be reached")
+    expect(page.locator("#trouble")).to_contain_text("reach the server")
     with served(tmp_path, port=int(site.rpartition(":")[2])):
         page.get_by_role("button", name="Score actions").click()
         page.locator("#found").wait_for()
@@ -138,7 +138,7 @@ def test_a_token_is_asked_for_once(tmp_path, open_page):
         score(page)
         page.get_by_label("Token", exact=True).fill(TOKEN)
         assert_accessible(page)
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
         page.locator("#found").wait_for()
         page.wait_for_url(re.compile(r"\?"))
         page.goto(f"{site}/runs")
@@ -218,7 +218,7 @@ def test_pages_are_light_and_soon_painted(site, open_page, path):
             paint, _ = weighed(open_page(f"{site}{path}"))
     print(f"{path}: first paint {paint:.0f} ms, {weight / 1e6:.2f} MB")
     assert paint < 1000
-    assert weight < 300_000
+    assert weight < 350_000
 
 
 # ---- the frame -----------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def test_light_or_dark_is_chosen_once_for_all_pages(site, open_page):
     go(page, f"{site}/rules")
     assert page.evaluate(paper) == "rgb(20, 23, 26)"
     assert_accessible(page)
-    page.keyboard.press("d")
+    page.keyboard.press("t")
     assert page.evaluate(paper) == "rgb(251, 250, 248)"
 
 

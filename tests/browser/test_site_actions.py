@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from moralscope.models.encoders import load_encoder
 from moralscope.server import models as serving_models
 
-from .site import ACTIONS, HOSTILE, assert_accessible, go, more, scored, served
+from .site import ACTIONS, HOSTILE, assert_accessible, export, go, more, scored, served
 
 pytestmark = pytest.mark.browser
 HUMAN = "action,yes,no\n" + "".join(f"{each},{9 - n},{n + 1}\n" for n, each in enumerate(ACTIONS))
@@ -33,7 +33,7 @@ def test_actions_are_scored_drawn_and_looked_into(site, open_page):
     page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
     expect(chart.locator(".tip")).to_contain_text("score")
     page.mouse.click(box["x"] + place["x"], box["y"] + place["y"])
-    expect(page.locator("#detail h3")).to_contain_text("under every wording")
+    expect(page.locator("#detail h3")).to_contain_text("by wording")
     assert page.locator("#detail .prompts li").count() == 10
     page.get_by_role("button", name="Close").click()
     page.locator("#table").get_by_role("button", name="kill time").click()
@@ -70,13 +70,13 @@ def test_record_csv_and_svg_can_be_taken_away(site, open_page, tmp_path):
     page = open_page(f"{site}/actions", accept_downloads=True)
     scored(page, actions=["=1+1", *ACTIONS])
     found = {}
-    for name in ("Record", "CSV", "SVG", "PNG"):
+    for name in ("JSON", "CSV", "SVG", "PNG"):
         with page.expect_download() as download:
-            page.locator("#share").get_by_role("button", name=name, exact=True).click()
+            export(page, name)
         download.value.save_as(tmp_path / name)
         found[name] = (tmp_path / name).read_bytes().decode("utf-8", "replace")
-    assert json.loads(found["Record"])["schema"] == "moralscope.run/1"
-    assert "page" not in json.loads(found["Record"])
+    assert json.loads(found["JSON"])["schema"] == "moralscope.run/1"
+    assert "page" not in json.loads(found["JSON"])
     assert found["CSV"].startswith("action,model,axis,score,low,high,")
     assert "\r\n'=1+1,scripted" in found["CSV"]  # no formula for a spreadsheet
     assert "<svg" in found["SVG"]
@@ -126,7 +126,7 @@ def test_models_and_people_side_by_side(tmp_path, open_page, monkeypatch):
         page.get_by_role("checkbox", name="mpnet").uncheck()
         page.get_by_role("checkbox", name="use-lite").uncheck()
         page.get_by_role("button", name="Compare models").click()
-        expect(page.locator("#trouble")).to_contain_text("Tick two models or more")
+        expect(page.locator("#trouble")).to_contain_text("Select at least two models")
 
 
 def test_a_long_list_is_searched_sorted_and_paged(site, open_page):
@@ -163,11 +163,11 @@ def test_a_file_of_actions_is_opened_and_its_column_chosen(site, open_page, tmp_
     table.write_text("id;phrase;note\n1;help people;x\n2;kill time;y\n")
     page.locator("#upload").set_input_files(table)
     chooser = page.locator("#chooser")
-    expect(chooser).to_contain_text("2 rows, beginning with")
+    expect(chooser).to_contain_text("2 rows; the first is")
     assert chooser.locator("select").input_value() == "1"  # phrase: a name that is known
     assert_accessible(page)
     chooser.locator("select").select_option("note")
-    expect(chooser).to_contain_text("beginning with “x”")
+    expect(chooser).to_contain_text("the first is “x”")
     chooser.locator("select").select_option("phrase")
     chooser.get_by_role("button", name="Use these").click()
     area = page.get_by_label("One action per line")

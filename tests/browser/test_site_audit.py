@@ -6,6 +6,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from moralscope.server.site.pages import rulebook_size
+
 from .site import HOSTILE, assert_accessible, audit, more, wait_until
 
 pytestmark = pytest.mark.browser
@@ -61,7 +63,7 @@ def test_a_rulebook_is_edited_in_place_with_lint(site, open_page, tmp_path):
     page.locator("#book").fill("rules: [")
     expect(page.locator("#lint .wrong")).to_be_visible()
     page.get_by_role("button", name="Start from ours").click()
-    expect(page.locator("#lint")).to_contain_text("466 rules, no remarks")
+    expect(page.locator("#lint")).to_contain_text(f"{rulebook_size()} rules, no remarks")
     wrong = tmp_path / "rules.docx"
     wrong.write_bytes(b"PK")
     page.locator("#book-file").set_input_files(wrong)
@@ -112,7 +114,7 @@ def test_the_diff_marks_what_a_revised_reply_changes(site, open_page):
 
 def test_our_rules_are_browsed_and_sent_to_an_audit(site, open_page):
     page = open_page(f"{site}/rules")
-    expect(page.locator("#list .count")).to_have_text("1 to 25 of 466")
+    expect(page.locator("#list .count")).to_have_text(f"1 to 25 of {rulebook_size()}")
     page.get_by_role("button", name=re.compile("^loyalty")).click()
     page.get_by_label("Search Our rules").fill("secret")
     first = page.locator("#list tbody tr").first
@@ -129,7 +131,7 @@ def test_our_rules_are_browsed_and_sent_to_an_audit(site, open_page):
     assert text in page.locator("#book").input_value()
     expect(page.locator("#lint")).to_contain_text("1 rule, no remarks")
     audit(page)
-    assert all(text in said for said in page.locator(".rule-text").all_inner_texts())
+    assert all(text in said for said in page.locator(".rule-text").all_text_contents())
 
 
 def test_a_rulebook_is_written_and_checked_with_the_line_of_a_mistake(site, open_page):
@@ -143,6 +145,6 @@ def test_a_rulebook_is_written_and_checked_with_the_line_of_a_mistake(site, open
     assert_accessible(page)
     page.locator("#book").fill("name: mine\nrules:\n  - text: It's wrong to lie.\n")
     expect(page.locator("#lint")).to_contain_text("1 rule")
-    page.get_by_role("button", name="Use it in an audit").click()
+    page.get_by_role("button", name="Use in an audit").click()
     page.wait_for_url(re.compile("/audit"))
     expect(page.get_by_label("Mine")).to_be_checked()

@@ -10,7 +10,18 @@ from playwright.sync_api import expect
 
 from moralscope.server.site.chains import _WatchedGenerator
 
-from .site import ACTIONS, assert_accessible, audit, chain, go, more, scored, served, slow_encoder
+from .site import (
+    ACTIONS,
+    assert_accessible,
+    audit,
+    chain,
+    go,
+    more,
+    scored,
+    served,
+    slow_encoder,
+    wait_until,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -104,21 +115,52 @@ def test_runs_are_searched_renamed_and_deleted_several_at_a_time(site, open_page
     page.wait_for_timeout(1500)
     go(page, f"{site}/runs")
     expect(page.locator("#list tbody tr")).to_have_count(12)
-    page.get_by_label("Search Kept runs").fill("thing 11")
+    page.get_by_label("Search runs").fill("thing 11")
     expect(page.locator("#list tbody tr")).to_have_count(1)
     page.get_by_role("button", name=re.compile("^Rename")).click()
     page.locator("#new-name").fill("my favourite")
     page.locator("#naming").get_by_role("button", name="Rename").click()
+    page.get_by_label("Search runs").fill("")
     expect(page.get_by_role("link", name="my favourite", exact=True)).to_be_visible()
     for box in page.locator("#list tbody input").all()[1:4]:
         box.check()
     page.get_by_role("button", name="Delete 3").click()
     assert_accessible(page)
-    page.get_by_role("button", name="Keep", exact=True).click()
+    page.get_by_role("button", name="Cancel", exact=True).first.click()
     expect(page.locator("#list tbody tr")).to_have_count(12)
     page.get_by_role("button", name="Delete 3").click()
     page.locator("#sure").get_by_role("button", name="Delete").click()
     expect(page.locator("#list tbody tr")).to_have_count(9)
+
+
+def test_runs_have_tags_that_a_link_keeps_and_a_figure_is_followed_over_them(site, open_page):
+    page = open_page(f"{site}/actions")
+    for reply in ("I would steal from a friend.", "Keep it.", "I would lie."):
+        exchanges = [{"prompt": "", "reply": reply}, {"prompt": "", "reply": f"{reply} Twice."}]
+        asked = {"exchanges": exchanges, "experts": "scripted"}
+        page.request.post(f"{site}/api/site/jobs", data={"kind": "audit", "request": asked})
+    wait_until(page, f"async () => (await (await fetch('{site}/api/site/runs')).json()).length > 2")
+    go(page, f"{site}/runs")
+    for number in (0, 2):
+        page.get_by_role("button", name=re.compile("^Tags of")).nth(number).click()
+        page.get_by_label("Tags", exact=False).last.fill("weekly, release 2")
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.locator("#list tbody tr").nth(number).locator(".tags")).to_contain_text(
+            "weekly"
+        )
+    page.get_by_label("Filter by tag").select_option("weekly")
+    expect(page.locator("#run-count")).to_have_text("2 of 3 shown")
+    page.locator("#trend > summary").click()
+    page.get_by_label("Figure").select_option("mean score")
+    expect(page.locator("#trend-chart svg")).to_be_visible()
+    expect(page.locator("#trend-chart")).to_have_attribute(
+        "aria-label", re.compile("mean score over 2 runs")
+    )
+    assert_accessible(page)
+    other = open_page(page.url)
+    expect(other.locator("#run-count")).to_have_text("2 of 3 shown")
+    other.get_by_label("Search runs").fill("no such run")
+    expect(other.locator("#list")).to_contain_text("No run matches.")
 
 
 def test_a_record_is_added_and_a_report_opened_in_a_tab(site, open_page, tmp_path):
@@ -128,13 +170,13 @@ def test_a_record_is_added_and_a_report_opened_in_a_tab(site, open_page, tmp_pat
     with page.expect_download() as download:
         page.get_by_role("button", name="Record of").first.click()
     assert "page" not in json.loads(Path(download.value.path()).read_text())
-    page.get_by_label("Add a record").set_input_files(download.value.path())
+    page.get_by_label("Add a run record").set_input_files(download.value.path())
     expect(page.locator("#list tbody tr")).to_have_count(2)
     for name, content, told in (
-        ("my.txt", b"no record", "my.txt is not JSON"),
+        ("my.txt", b"no record", "my.txt isn"),
         ("my.json", b"{}", "is no run record"),
     ):
-        page.get_by_label("Add a record").set_input_files(
+        page.get_by_label("Add a run record").set_input_files(
             {"name": name, "mimeType": "text/plain", "buffer": content}
         )
         expect(page.locator("#trouble")).to_contain_text(told)
@@ -167,8 +209,8 @@ def test_runs_of_one_axis_are_compared_with_a_chart_and_others_standardised(site
         box.check()
     page.get_by_role("button", name="Compare").click()
     expect(compared).to_contain_text("he runs differ in axis")
-    page.get_by_role("button", name="Compare standardised").click()
-    expect(compared).to_contain_text("side by side, standardised")
+    page.get_by_role("button", name="Compare standardised scores").click()
+    expect(compared).to_contain_text("Comparison, standardised")
 
 
 def test_two_audits_are_compared_by_their_verdicts(site, open_page):

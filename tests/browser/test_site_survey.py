@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .site import HOSTILE, assert_accessible, assert_fits, go, more
+from .site import HOSTILE, assert_accessible, assert_fits, export, go, more
 
 pytestmark = pytest.mark.browser
 
@@ -22,10 +22,10 @@ def ask(page):
 
 def test_the_sample_is_asked_with_free_replies_and_comes_back_by_its_link(site, open_page):
     page = open_page(f"{site}/survey")
-    page.get_by_label("Let it answer in words too").check()
+    page.get_by_label("Also collect free-text answers").check()
     more(page)
     page.get_by_label("Wordings").select_option("2")
-    page.get_by_label("Replies audited by").select_option("scripted")
+    page.get_by_label("Experts that audit the answers").select_option("scripted")
     ask(page)
     expect(page.get_by_role("heading", name="scripted: 8 dilemmas")).to_be_visible()
     marks = (
@@ -41,7 +41,7 @@ def test_the_sample_is_asked_with_free_replies_and_comes_back_by_its_link(site, 
     expect(page.locator("#table .details")).to_contain_text("I keep it.")
     assert_accessible(page)
     other = open_page(page.url, width=390)
-    assert other.get_by_label("Let it answer in words too").is_checked()
+    assert other.get_by_label("Also collect free-text answers").is_checked()
     assert "I bring it to the police." in other.locator("#items").input_value()
     assert other.locator("#table tbody tr").count() == 8
     assert_fits(other)
@@ -58,14 +58,14 @@ def test_a_file_of_statements_is_opened_and_agreement_is_drawn(site, open_page, 
     page.locator("#upload").set_input_files(table)
     expect(page.locator("#items")).to_have_value(re.compile("Rule 5 holds, always"))
     more(page)
-    page.get_by_label("Items").fill("3")
-    page.get_by_label("Let it answer in words too").check()  # statements are rated only
+    page.get_by_label("Number of items").fill("3")
+    page.get_by_label("Also collect free-text answers").check()  # statements are rated only
     ask(page)
     expect(page.get_by_role("heading", name="scripted: 3 statements")).to_be_visible()
     assert page.locator("#table tbody tr").count() == 3
     assert page.locator("main img, main script").count() == 0
     with page.expect_download() as download:
-        page.locator("#share").get_by_role("button", name="CSV", exact=True).click()
+        export(page, "CSV")
     assert download.value.path().read_text().startswith("model,id,statement,subscale,agreement")
 
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_asked_is_said(site, open_page):
     for box in page.locator("input[name=subject]").all():
         box.uncheck()
     page.get_by_role("button", name="Run survey").click()
-    expect(trouble).to_contain_text("Tick a model")
+    expect(trouble).to_contain_text("Select at least one model")
     page.get_by_label("scripted").check()
     page.locator("#items").fill("situation,action1,action2\nYou go.,I run.,I run.\n")
     page.get_by_role("button", name="Run survey").click()

@@ -14,7 +14,7 @@ from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import ReplyJudgment, decide
 from moralscope.runs.kept import Runs
 
-from .site import assert_accessible, assert_fits, more, wait_until
+from .site import assert_accessible, assert_fits, export, more, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -152,9 +152,8 @@ def test_disagreeing_saves_no_label_until_one_was_chosen_and_everything_is_undon
     page.get_by_role("button", name="Add as broken").click()
     expect(page.locator("#saved")).to_have_text("Saved: 1 reply, 2 labels")
     assert_accessible(page)
-    page.get_by_text("Export", exact=True).click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Labels CSV").click()
+        export(page, "Labels CSV")
     download.value.save_as(tmp_path / "labels.csv")
     with (tmp_path / "labels.csv").open(encoding="utf-8") as file:
         table = [(row["rule"], row["broken"]) for row in csv.DictReader(file)]

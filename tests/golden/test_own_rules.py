@@ -75,13 +75,15 @@ CASES = {
         (BANK[1],),
     ),
 }
-MISSED: set[str] = set()
+# What the shipped experts get wrong, with P(breaks) of the rule that they misjudge.
+MISSED = {"a hint, as the rule asks": 0.86}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_broken_rules_are_those_that_a_reader_would_name(name, request, tmp_path):
     if name in MISSED:
-        request.applymarker(pytest.mark.xfail(reason="the shipped experts miss it", strict=True))
+        reason = f"the shipped experts say {MISSED[name]} of it"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     case = CASES[name]
     (tmp_path / "rules.txt").write_text("\n".join(case.rules), "utf-8")
     models = prepare_auditor(AuditOptions(rulebooks=(str(tmp_path / "rules.txt"),)))

@@ -100,7 +100,8 @@ def test_nemo_refuses_a_flagged_reply(tool, tmp_path, rules):
 
 def test_any_guardrail_gets_a_verdict_in_its_form(tool, tmp_path, rules):
     code = block("any.py")
-    code += f"result = guardrail.validate({GOOD!r})\nprint(result.valid, 0 <= result.score <= 1)\n"
+    code += f"result = guardrail.validate('Was it repaired?', {GOOD!r})\n"
+    code += "print(result.valid, 0 <= result.score <= 1)\n"
     (tmp_path / "script.py").write_text(code)
     done = tool("any-guardrail").run("python", "script.py", cwd=tmp_path, **ENVIRONMENT)
     assert done.stdout.split() == ["False", "True", "True"], done.stderr

@@ -46,6 +46,7 @@ from moralscope.annotation.judgments import FieldRatings, by_field
 from moralscope.annotation.options import AgreementOptions
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
+from moralscope.core.printable import printable
 from moralscope.core.records import RunRecord, Statistics, absent
 from moralscope.io.tables import parse_columns, parse_pairs
 
@@ -315,17 +316,14 @@ def _warnings(
     if judged.staged:
         warnings.append(f"{judged.staged:,} rows of staging rounds do not count")
     if free_texts:
-        names = ", ".join(map(_safe, free_texts[:_NAMED]))
+        names = ", ".join(printable(name[:60]) for name in free_texts[:_NAMED])
         more = f" and {len(free_texts) - _NAMED} more" if len(free_texts) > _NAMED else ""
         warnings.append(f"free text is not compared: {names}{more}")
     for row in measured:
         if not row.items:
-            warnings.append(f"{_safe(row.field)}: no item has two answers")
+            warnings.append(f"{printable(row.field[:60])}: no item has two answers")
         elif isnan(row.alpha.value):
-            warnings.append(f"{_safe(row.field)}: alpha is undefined, all answers are the same")
+            warnings.append(
+                f"{printable(row.field[:60])}: alpha is undefined, all answers are the same"
+            )
     return warnings
-
-
-def _safe(name: str) -> str:
-    """Return a field's name without what a terminal would obey."""
-    return "".join(char if char.isprintable() else "�" for char in name[:60])

@@ -68,7 +68,7 @@ def read_items(
     if problems:
         raise InputError(name_problems(path, problems), "fix or delete these lines")
     if not items:
-        raise InputError(f"{path} holds no items", "give one item a line")
+        raise InputError(f"{path} holds no items", "give one item per line")
     if len(items) > MAX_ITEMS:
         raise InputError(f"{path} holds too many items", f"at most {MAX_ITEMS:,}")
     return list(items.values())

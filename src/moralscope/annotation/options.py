@@ -19,7 +19,7 @@ class ExportShape:
 
 
 SHAPES = {
-    "jsonl": ExportShape(".jsonl", "JSON lines: everything, one answer a line"),
+    "jsonl": ExportShape(".jsonl", "JSON lines: everything, one answer per line"),
     "csv": ExportShape(".csv", "CSV: one answer a row"),
     "parquet": ExportShape(".parquet", "Parquet: one answer a row"),
     "mic": ExportShape(".csv", "MIC.csv: what integrity training reads", "rule-of-thumb"),

@@ -253,7 +253,7 @@ def _quality(service: "AnnotationService", lead: "Person", counts: QualityCounts
     read = "No lead reviewed an answer."
     if counts.reviewed_good + counts.reviewed_to_mend:
         good = _count(counts.reviewed_good, "answer")
-        read = f"Leads called {good} good and asked to mend {counts.reviewed_to_mend}."
+        read = f"Leads called {good} good and asked for changes in {counts.reviewed_to_mend}."
     lines.append(
         f"{read} {_count(counts.rejected, 'answer')} of the main round {_were(counts.rejected)} "
         f"rejected; rejected answers do not count. {_count(counts.blocked, 'person')} "

@@ -56,8 +56,8 @@ TASKS = (
 ALONE = ("degree", "action")  # read nothing but the action
 FEW = 256  # so many rows are asked about in every wording; more in one, unless told otherwise
 _TRAINED = (
-    "the judge repeats what crowd workers wrote in Moral Stories (US English, everyday life); its "
-    "probabilities were calibrated on sentences such as theirs, not on short phrases"
+    "the judge repeats what crowd workers wrote in Moral Stories (US English, everyday life); "
+    "other people may differ"
 )
 _BLOCK = 256
 _LIGHT = 1 / 3  # of the layers compute in 8 bits: a fifth faster, scores move by 0.003 on average

@@ -20,6 +20,7 @@ from moralscope.core.records import Interval, SampleInterval
 LEVEL = 0.9  # of the interval of a share
 _FLOOR = 0.02  # people are never of one mind: the least variance of a share
 _MOST = 0.999999  # of a score: its logit is finite
+_PEOPLE = {"amt": "234 crowd workers", "regional": "29 others"}  # who they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +85,15 @@ def agreement_in_words(people: Mapping[str, Any] | None) -> str:
     Examples
     --------
     >>> agreement_in_words({"amt": SampleInterval(0.91, 0.86, 0.94, 56)})
-    'agreement with people: r = 0.910 (amt), n = 56 actions'
+    'agreement with people: r = 0.910 (234 crowd workers), n = 56 actions'
     >>> agreement_in_words(None)
     'agreement with people: not measured'
     """
     if not people:
         return "agreement with people: not measured"
-    values = ", ".join(f"{row.value:.3f} ({name})" for name, row in people.items())
+    values = ", ".join(
+        f"{row.value:.3f} ({_PEOPLE.get(name, name)})" for name, row in people.items()
+    )
     return f"agreement with people: r = {values}, n = {next(iter(people.values())).n} actions"
 
 

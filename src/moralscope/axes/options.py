@@ -56,6 +56,7 @@ class AxisKind:
     columns: tuple[str, ...] = ("action", "paraphrases")  # that it reads of a row
     writes: tuple[str, ...] = ("score", "low", "high")  # what a corpus keeps of a result
     interval: str = "95 % interval"  # what the ends of a score are
+    unit: str = "from -1 (bad) to +1 (good)"  # what a score is measured in
     encoders: tuple[str, ...] = ()  # those that it was trained on, where it was
     language: str = ""  # `build` for language models
 
@@ -79,6 +80,7 @@ AXES: Mapping[str, AxisKind] = {
         "Is the question nearer to a yes or to a no?",
         "moralscope.axes.choice:build_choice",
         (*_OF_ENCODERS, *_OF_LANGUAGE_MODELS),
+        unit="a difference of cosines",
         language="moralscope.axes.language:build_language_choice",
     ),
     "direction": AxisKind(
@@ -89,6 +91,7 @@ AXES: Mapping[str, AxisKind] = {
             *_OF_ENCODERS,
             *("model", "form", "steer", "layer", "fit", "fit_actions", "axis_file", "save_axis"),
         ),
+        unit="in standard deviations of the actions it was fitted on",
         language="moralscope.axes.direction.layers:build_layered",
     ),
 }

@@ -24,6 +24,7 @@ _DRIVERS = {
     "hf": "huggingface_hub", "sftp": "paramiko", "ssh": "paramiko", "smb": "smbprotocol",
     "hdfs": "pyarrow", "webhdfs": "requests", "oci": "ocifs", "oss": "ossfs",
 }  # fmt: skip
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(://|::)")
 _BUFFER = 1 << 20
 _STAMPS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created")
 
@@ -58,10 +59,10 @@ def is_url(text: str) -> bool:
 
     Examples
     --------
-    >>> is_url("s3://logs/a.jsonl"), is_url("logs/a.jsonl")
-    (True, False)
+    >>> is_url("s3://logs/a.jsonl"), is_url("logs/a.jsonl"), is_url("/logs/a::b.jsonl")
+    (True, False, False)
     """
-    return "://" in text or "::" in text
+    return _SCHEME.match(text) is not None
 
 
 def is_corpus(name: str) -> bool:
@@ -72,9 +73,9 @@ def is_corpus(name: str) -> bool:
 
 
 def shown(url: str) -> str:
-    """Return a URL as it may be printed and recorded: no password, no signature."""
+    """Return a URL as it may be printed and recorded: no password, no signature, in Unicode."""
     if not is_url(url):
-        return url
+        return os.fsencode(url).decode("utf-8", "replace")
     bare = re.sub(r"//[^/@]*@", "//", url)
     query = r"\?.*$" if bare.startswith("http") else r"\?[^/]*=.*$"  # elsewhere ? is a pattern too
     return re.sub(query, "", bare)
@@ -84,7 +85,8 @@ def find_files(inputs: Sequence[str]) -> list[FoundFile]:
     """Return the files that inputs name, in their order, a folder's by name, each once."""
     files: dict[str, FoundFile] = {}
     for name in inputs:
-        for file in _find_url(name) if is_url(name) else _find_local(name):
+        is_far = is_url(name) and not Path(name).exists()
+        for file in _find_url(name) if is_far else _find_local(name):
             files.setdefault(file.url, file)
     if not files:
         raise InputError("no input was given", _READ)

@@ -259,7 +259,10 @@ def run_job(opened: OpenJob, report: Callable[[RunProgress], None] | None = None
             f"{failed.rows:,} of {total:,} rows failed: they are in _run/failed.jsonl, with reasons"
         )
     record = opened.record(statistics, warnings)
-    write_record(record, out / INNER / "record.json")
+    path = out / INNER / "record.json"
+    # What was finished before keeps the record of the run that made it, with its times.
+    if outcome.resumed_parts < outcome.parts or not path.is_file():
+        write_record(record, path)
     return record
 
 

@@ -238,7 +238,7 @@ def unpack(files: Sequence[FoundFile], scratch: Path | None) -> dict[str, Path]:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     paths: dict[str, Path] = {}
     for file in packed:
-        name = f"{file.url}\0{file.bytes}\0{file.stamp}".encode()
+        name = os.fsencode(f"{file.url}\0{file.bytes}\0{file.stamp}")
         paths[file.url] = folder / f"{blake2b(name, digest_size=12).hexdigest()}{file.kind}"
     missing = [file for file in packed if not paths[file.url].exists()]
     if missing:

@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 from moralscope.benchmarks.judges import Judge, Judgment, load_judge
 from moralscope.benchmarks.options import BenchOptions
 from moralscope.benchmarks.sets import (
+    ACTION,
     CHOICE,
+    REPLY,
+    TEXT,
     Case,
     PublishedFigure,
     SetCard,
@@ -142,9 +145,9 @@ def bench(
     refs: dict[str, ModelRef] = {}
     done = 0
     for name in chosen.models:
-        judges: dict[bool, Judge] = {}  # audits, and experts of stories
+        judges: dict[str, Judge] = {}  # by what they read: texts, replies, actions
         for card in cards:
-            family = card.kind in ("text", "reply")
+            family = card.kind if card.kind in (TEXT, REPLY) else ACTION
             judge = judges.get(family) or load_judge(name, card.kind, chosen, progress)
             judges[family] = judge
             if card.kind not in judge.kinds:

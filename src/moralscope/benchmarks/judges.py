@@ -20,9 +20,11 @@ from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import Decoding, ModelRef, Usage
 from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
 from moralscope.models.language.http_client import client_settings, is_local
+from moralscope.models.options import ENDPOINTS
 from moralscope.models.store import Progress, Store
+from moralscope.rules.audit_options import AuditOptions
 
-ENDPOINT, GUARD = "openai:", "guard:"
+GUARD = "guard:"
 TOKEN = "MORALSCOPE_TOKEN"  # noqa: S105 - the name of a variable
 POLICY = """Say whether CONTENT breaks this policy.
 It is a violation (1) if the content promotes or describes with approval: hate or harassment,
@@ -77,12 +79,13 @@ def load_judge(
     name: str, kind: str, options: BenchOptions, progress: Progress | None = None
 ) -> Judge:
     """Return what `name` means for cases of a kind."""
-    if name.startswith(ENDPOINT):
-        return EndpointJudge(name.removeprefix(ENDPOINT), options)
+    if name.startswith(ENDPOINTS):
+        return EndpointJudge(name, options)
     if name.startswith(GUARD):
-        return GuardJudge(name.removeprefix(GUARD))
+        return GuardJudge(name.removeprefix(GUARD), texts=kind == TEXT)
     if kind in (TEXT, REPLY):
-        return AuditJudge(name, options, progress)
+        audit = AuditOptions(experts=name, exact=options.exact, texts=kind == TEXT, evidence="no")
+        return AuditJudge(audit, progress)
     return ActionJudge(name, progress)
 
 
@@ -92,14 +95,13 @@ class AuditJudge:
     kinds = (TEXT, REPLY)
     graded = True
 
-    def __init__(self, name: str, options: BenchOptions, progress: Progress | None) -> None:
-        from moralscope.rules.audit import AuditOptions, prepare_auditor
+    def __init__(self, options: AuditOptions, progress: Progress | None) -> None:
+        from moralscope.rules.audit import prepare_auditor
         from moralscope.stories.experts import RULES, find_experts
 
-        chosen = AuditOptions(experts=name, exact=options.exact)
-        self._models = prepare_auditor(chosen, progress)
-        self.name, self.refs, self.usage = name, self._models.refs, Usage()
-        self.trained_on = training_data(find_experts(name, family=RULES))
+        self._models = prepare_auditor(options, progress)
+        self.name, self.refs, self.usage = options.experts, self._models.refs, Usage()
+        self.trained_on = training_data(find_experts(options.experts, family=RULES))
 
     def judge(self, cases: Sequence[Case]) -> list[Judgment]:
         """Return one judgment a case, in order."""
@@ -156,14 +158,14 @@ class EndpointJudge(EndpointGenerator):
     graded = False
     trained_on: Sequence[str] = ()
 
-    def __init__(self, model: str, options: BenchOptions) -> None:
+    def __init__(self, name: str, options: BenchOptions) -> None:
         patience = EndpointOptions(
             base_url=options.endpoint,
             log_probabilities=False,
             input_price=options.input_price,
             output_price=options.output_price,
         )
-        super().__init__(model, patience, offline=Store().offline)
+        super().__init__(name, patience, offline=Store().offline)
         self.refs = (ModelRef(self.name, self.checksum),)
         self._format, self._policy = options.format, POLICY
         if options.policy is not None:
@@ -234,7 +236,7 @@ class GuardJudge:
     trained_on: Sequence[str] = ()
     refs: Sequence[ModelRef] = ()
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, texts: bool = False) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"'{url[:100]}' is no address", "give guard:http://127.0.0.1:8000")
@@ -242,7 +244,7 @@ class GuardJudge:
             problem = f"{parts.hostname} is not this machine and the network is switched off"
             raise InputError(problem, "unset MORALSCOPE_OFFLINE, or use a local server")
         self.name, self.usage = f"{GUARD}{url}", Usage()
-        self._url = f"{url.rstrip('/')}/v1/audit"
+        self._url, self._texts = f"{url.rstrip('/')}/v1/audit", texts
 
     def judge(self, cases: Sequence[Case]) -> list[Judgment]:
         """Return one judgment a case, in order."""
@@ -250,7 +252,8 @@ class GuardJudge:
 
         token = os.environ.get(TOKEN, "")
         headers = {"X-Moralscope-Token": token} if token else {}
-        body = {"exchanges": [{"prompt": case.prompt, "reply": case.text} for case in cases]}
+        rows = [{"prompt": case.prompt, "reply": case.text} for case in cases]
+        body = {"texts": [case.text for case in cases]} if self._texts else {"exchanges": rows}
         try:
             with httpx2.Client(**client_settings(self._url, _PATIENCE)) as client:
                 answer = client.post(self._url, json=body, headers=headers)

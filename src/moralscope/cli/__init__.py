@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError, without_passwords
 from moralscope.core.extras import extra_of, missing_extra
+from moralscope.core.printable import printable
 
 _DEBUG = "--debug"
 _TYPER_INTERRUPTED = 130
@@ -41,7 +42,8 @@ def main(arguments: list[str] | None = None) -> None:
         if debug:
             raise
         line, code = _explain(error, words[0] if words else "")
-        print(f"error: {without_passwords(' '.join(line.split()))}", file=sys.stderr)
+        line = printable(without_passwords(" ".join(line.split())))
+        print(f"error: {line}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -128,7 +130,8 @@ def _print_traceback(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
     """Print a traceback as Python does; what libraries say in it may hold a URL's password."""
-    sys.stderr.write(without_passwords("".join(traceback.format_exception(kind, error, trace))))
+    text = "".join(traceback.format_exception(kind, error, trace))
+    sys.stderr.write(printable(without_passwords(text), keep="\n"))
 
 
 def _set_up_logging(debug: bool) -> None:
@@ -152,5 +155,5 @@ class _OneLine(logging.Formatter):
     """`warning: …` for warnings, the bare sentence for notes."""
 
     def format(self, record: logging.LogRecord) -> str:
-        text = without_passwords(" ".join(record.getMessage().split()))
+        text = printable(without_passwords(" ".join(record.getMessage().split())))
         return f"warning: {text}" if record.levelno >= logging.WARNING else text

@@ -26,7 +26,8 @@ def audit(
     """Audit replies: a verdict on each, and the rules that explain it.
 
     A reply is flagged where it reads as bad or breaks a rule. With rules of your own alone, only
-    they decide. What is not English gets no verdict. Nothing leaves this machine.
+    they decide. What is not English gets no verdict. Nothing leaves this machine. --text and
+    --texts audit texts that are no replies: posts, users' messages.
 
     With --out DIR the input is worked through as a corpus of any size, and the verdicts go into
     Parquet parts beside all its columns.
@@ -42,14 +43,18 @@ def audit(
     if source.conversation is not None:
         _audit_conversations(source.conversation, options, json, record_place(out), report)
         return
+    if source.text is not None:
+        options = replace(options, texts=True)
     job.check_options(options, paired=source.against is not None)
+    names = parse_columns(source.columns, texts=options.texts)
     if wants_corpus(source.file, out, batch):
         from moralscope.batch.job import job_columns
         from moralscope.rules.audit_batch import AuditBatch
         from moralscope.rules.audit_statistics import AuditStatistics
 
         source.check_corpus()
-        corpus = AuditBatch(options, job_columns(source.columns, AuditBatch.reads))
+        columns = job_columns(source.columns, AuditBatch.reads) if not options.texts else names
+        corpus = AuditBatch(options, columns)
         parts = BatchPlace.given(source.file, out, batch)
         record = run_over_corpus(corpus, parts, batch, json=json, report=report)
         if isinstance(record.statistics, AuditStatistics) and record.statistics.gate is not None:
@@ -63,8 +68,7 @@ def audit(
         check_writable(limits)
     one = source.one()
     starting(options.experts, reading=one.file, quiet=json)
-    exchanges = read_exchanges(one)
-    names = parse_columns(source.columns)
+    exchanges = read_exchanges(one, texts=options.texts)
     other = open_exchanges(source.against, names) if source.against else None
     fine = open_exchanges(source.benign, names) if source.benign else None
     with fetching() as progress:

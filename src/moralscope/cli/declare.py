@@ -15,13 +15,25 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import MORE, OptionField, Options, group_place, option_fields
 
 # What stands for a value in the help; a switch has none.
 _METAVARS: dict[Any, str] = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands whose switches are shown without a type."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return what the group takes."""
+        params = super().get_params(ctx)
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
 
 
 class GroupedCommand(TyperCommand):

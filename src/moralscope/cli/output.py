@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -16,15 +16,36 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.text import Text
+
+from moralscope.core.printable import printable
 
 if TYPE_CHECKING:
     from moralscope.cli.options import RecordOutput
     from moralscope.core.records import RunRecord
     from moralscope.pages.page import Page
 
-out = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+
+class CleanConsole(Console):
+    """A console whose texts hold nothing that a terminal obeys, whoever wrote them.
+
+    Every print, table and bar goes through `render`; rich's own codes are segments of their own.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Yield the pieces of what is printed, cleaned; isolates keep Arabic in its column."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(printable(segment.text, keep="\n\u2068\u2069"), segment.style)
+
+
+out = CleanConsole(highlight=False)
+notes = CleanConsole(stderr=True, highlight=False)
 
 
 def emit(
@@ -76,7 +97,7 @@ def emit_to(output: "RecordOutput", record: "RunRecord", page: "Page | None" = N
 
 def note(line: str) -> None:
     """Print a line beside the result: on stderr, never in the way of a pipe."""
-    notes.print(Text(line, style="dim"), soft_wrap=True)
+    notes.print(Text(printable(line), style="dim"), soft_wrap=True)
 
 
 def starting(*loading: object, reading: object = None, quiet: bool) -> None:

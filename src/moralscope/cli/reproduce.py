@@ -85,7 +85,8 @@ def stories(options: StoriesOptions, output: OutputOptions) -> None:
 def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
     """The Moral Integrity Corpus (Ziems et al. 2022): Tables 1 to 4 beside your data's.
 
-    Without the corpus, which its authors hand out, the published figures and what is needed.
+    Without the corpus, which its authors hand out, our figures are measured on the exchanges that
+    were written for moralscope; every table says that this is another data set.
     """
     from moralscope.papers.integrity import prepare_sources, reproduce_integrity
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from moralscope.cli.declare import GroupedCommand
+from moralscope.cli.declare import CommandGroup, GroupedCommand
 from moralscope.version import __version__
 
 # By the panel of the help: a command's name, its file, and what is taken from there.
@@ -99,6 +99,7 @@ def _root(
 
 def _flow(tree: typer.Typer) -> None:
     """Join the lines of every help's paragraphs (typer keeps line breaks); group its options."""
+    tree.info.cls = CommandGroup
     for command in tree.registered_commands:
         written = inspect.getdoc(command.callback) or ""
         command.cls = GroupedCommand

@@ -8,7 +8,7 @@ import typer
 from moralscope.cli import training
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
-from moralscope.cli.output import counting, emit_to, fetching, starting
+from moralscope.cli.output import counting, emit_to, fetching, note, starting
 from moralscope.rules.options import (
     AnnotationInput,
     AttributesInput,
@@ -22,6 +22,7 @@ from moralscope.rules.options import (
     RulesGenerateOptions,
     RulesStatsOptions,
     ShowOptions,
+    WarrantOptions,
 )
 
 if TYPE_CHECKING:
@@ -160,6 +161,28 @@ def check(source: CheckInput, options: CheckOptions, output: RecordOutput) -> No
         models = job.prepare_check(options, book, progress)
     record = job.check_rules(options, replies=replies, book=book, models=models)
     emit_to(output, record)
+
+
+@app.command()
+@takes
+def warrant(options: WarrantOptions, output: RecordOutput) -> None:
+    """Say of each rule whether the model can enforce it: enforceable, with review, or not.
+
+    Minimal pairs are made and asked about, your own labels first; the limit keeps false alarms
+    within the budget. The warrant is stored beside the rulebook (house.warrant.json).
+
+    Example: moralscope rules warrant house.yaml --labels labels.csv --benign fine.jsonl
+    """
+    from moralscope.io.files import check_writable
+    from moralscope.rules.warrant import warrant
+    from moralscope.rules.warrant_file import warrant_path
+
+    check_writable(warrant_path(options.rulebook))
+    starting(options.experts, reading=options.rulebook, quiet=output.json)
+    with fetching() as progress:
+        record = warrant(options, progress=progress)
+    emit_to(output, record)
+    note(f"warrant: {warrant_path(options.rulebook)}")
 
 
 @app.command()

@@ -32,9 +32,12 @@ def make(options: SteerMakeOptions, output: ReportOutput) -> None:
     In each layer the vector leads from the unwanted texts to the wanted ones. Its strength is found
     by bisection: on neutral text it moves the model's next word by --kl, on average.
 
+    A first look follows: does it move what is wanted, and leave harmless requests alone? A vector
+    that does not is saved with a warning.
+
     Use it with --steer in score, survey, audit --revise and stories chain.
 
-    Example: moralscope steer make --model smollm2 --kl 0.5 --save decline.safetensors
+    Example: moralscope steer make --model smollm2 --save decline.safetensors
     """
     from moralscope.steer.contrasts import load_contrasts
     from moralscope.steer.make import make_vector

@@ -8,6 +8,7 @@ import typer
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
 from moralscope.cli.output import counting, emit_to, fetching, starting
+from moralscope.core.printable import printable
 from moralscope.stories.options import (
     ChainInput,
     ChainOptions,
@@ -71,7 +72,7 @@ def chain(source: ChainInput, options: ChainOptions, output: ReportOutput) -> No
     options = replace(options, out=output.out, only=show if output.out is None else None)
     chosen = load_recipe(recipe)  # refuses a bad recipe before anything is loaded
     if source.explain:
-        typer.echo("\n".join(explain(chosen, options.sampling)))
+        typer.echo(printable("\n".join(explain(chosen, options.sampling)), keep="\n"))
         return
     others = read_beside(source.beside)
     if show is not None and output.out is not None and job.is_finished(output.out):

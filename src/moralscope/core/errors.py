@@ -7,6 +7,8 @@ quote a stranger's file: it is put on one line that a terminal can show and a lo
 
 import re
 
+from moralscope.core.printable import printable
+
 _LONGEST = 2000  # characters of a problem or a remedy
 # The password ends at the last @ before the path: people forget to quote an @ in it. One slash is
 # what is left of a URL that was taken for a path.
@@ -70,10 +72,4 @@ class GateNotMet(MoralscopeError):
 
 def _one_line(text: str) -> str:
     """Return a text without line breaks, control characters and half characters, within bounds."""
-    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    if cut.isprintable():
-        return cut
-    return "".join(
-        char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
-        for char in cut
-    )
+    return printable(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")

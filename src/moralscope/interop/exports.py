@@ -50,8 +50,10 @@ class ExportedRun:
         return sum(not row.verdict.is_judged for row in self.audits)
 
     def worst(self, row: AuditedReply) -> RuleFinding | None:
-        """Return the worst rule that a reply breaks."""
-        return worst_broken(row.rules, self.limits)
+        """Return the rule that leads; of records without one, the worst that a reply breaks."""
+        lead = next((rule for rule in row.rules if rule.text == row.verdict.lead), None)
+        is_old = row.verdict.gauge is None
+        return lead or (worst_broken(row.rules, self.limits) if is_old else None)
 
     def details(self, row: AuditedReply) -> str:
         """Return prompt, reply and every broken rule of a reply."""

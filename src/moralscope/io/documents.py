@@ -16,6 +16,7 @@ from typing import Any, Final
 import yaml
 
 from moralscope.core.errors import InputError
+from moralscope.io.files import file_size
 
 MAX_BYTES: Final = 1_000_000
 MAX_DEPTH: Final = 8
@@ -207,7 +208,7 @@ def read_document(path: Path, what: str, remedy: str, max_bytes: int = MAX_BYTES
     """
     name = f"{what} {path}".lstrip()
     try:
-        size = path.stat().st_size
+        size = file_size(path)
         if size > max_bytes:
             raise InputError(f"{name} has {size:,} bytes", f"at most {max_bytes:,}")
         data = path.read_bytes()

@@ -2,10 +2,12 @@
 
 import contextlib
 import csv
+import errno
 import io
 import json
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,21 @@ def write_whole(path: Path, parts: Iterable[bytes], *, private: bool = False) ->
             f"{path} could not be written ({error.strerror})",
             "free some space or choose another place",
         ) from error
+
+
+def file_size(path: Path) -> int:
+    """Return the size of a regular file; others never end, or wait until somebody writes.
+
+    Raises
+    ------
+    OSError
+        It is not there, or it is a folder, a pipe or a device.
+    """
+    state = path.stat()
+    if not stat.S_ISREG(state.st_mode):
+        kind = "a folder" if stat.S_ISDIR(state.st_mode) else "a pipe or a device"
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file")
+    return state.st_size
 
 
 def csv_bytes(rows: Iterable[Iterable[Any]], encoding: str = "utf-8") -> bytes:
@@ -109,7 +126,7 @@ def read_run(path: Path) -> Any:
     """Read a run record in its plain form; what is no JSON is refused in one line."""
     remedy = "give a run record saved with --out"
     try:
-        size = path.stat().st_size
+        size = file_size(path)
         if size > _MAX_BYTES:
             problem = f"{path} is too large for a run record ({size / 1e6:,.0f} MB)"
             raise InputError(problem, remedy)

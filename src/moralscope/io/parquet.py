@@ -171,8 +171,8 @@ def unpacked_bytes(data: "pa.RecordBatch | pa.Table") -> int:
     """Return about how many bytes rows take when every value stands for itself."""
     import pyarrow as pa
 
-    columns = [getattr(column, "chunks", [column]) for column in data.columns]
-    return sum(_bytes(array, pa) for chunks in columns for array in chunks)
+    batches = data.to_batches() if isinstance(data, pa.Table) else [data]
+    return sum(_bytes(array, pa) for batch in batches for array in batch.columns)
 
 
 def _bytes(array: Any, pa: Any) -> int:

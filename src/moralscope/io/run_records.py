@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.printable import printable
 from moralscope.core.records import RUN_SCHEMA
 
 NOTHING = "\N{EN DASH}"
 _MAX_TEXT = 2000
 _MAX_DEPTH = 40
-_JOINERS = "\u200c\u200d"  # parts of words in Persian, of emoji everywhere
 _SHAPES = {
     "job": str,
     "config": Mapping,
@@ -75,13 +75,7 @@ def clean_text(value: str, most: int | None = _MAX_TEXT) -> str:
     >>> clean_text("a" + chr(27) + "b")
     'a�b'
     """
-    kept = value if most is None or len(value) <= most else f"{value[:most]}…"
-    if kept.isprintable():
-        return kept
-    return "".join(
-        char if char.isprintable() or char in _JOINERS else " " if char.isspace() else "�"
-        for char in kept
-    )
+    return printable(value if most is None or len(value) <= most else f"{value[:most]}…")
 
 
 def text(value: Any) -> str:

@@ -16,6 +16,7 @@ from typing import IO, Any
 from moralscope.core.errors import InputError
 from moralscope.core.extras import require_extra
 from moralscope.core.registry import did_you_mean
+from moralscope.io.files import file_size
 from moralscope.io.formats import (
     FORMATS,
     MAX_CHARACTERS,
@@ -228,8 +229,8 @@ class TableFile:
             return io.BytesIO(self._source.encode("utf-8", "surrogatepass"))
         if not isinstance(self._source, Path):
             return nullcontext(self._source)
-        limit = self._limits.file_bytes
-        if limit is not None and (size := self._source.stat().st_size) > limit:
+        size, limit = file_size(self._source), self._limits.file_bytes
+        if limit is not None and size > limit:
             raise InputError(f"{self.name} has {size:,} bytes", f"at most {limit:,}")
         return self._source.open("rb")
 

@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.models.store import Store, sha256_of
@@ -22,6 +24,12 @@ from moralscope.models.store import Store, sha256_of
 _HEAD = re.compile(r"(^|\.)(pooler|lm_head|cls|classifier|score|qa_outputs|position_ids)(\.|$)")
 NEEDED = ("*.json", "*.txt", "*.model", "*.safetensors")
 _MAX_HEADER = 100_000_000  # bytes, as the library has it
+_MAX_CONFIG = 10_000_000  # bytes
+_LAYERS = 1_000  # more than any model has: some share the weights of all their layers
+_LAYER_COUNT = re.compile(r"_layers?$")
+_WIDTHS = ("vocab_size", "hidden_size", "intermediate_size", "d_model", "d_ff")
+_LOOKED_AT = 4096  # bytes of a tensor
+_KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _AGAIN = "copy the folder again, or pull the model again"
 _OWN = "sentence_transformers."
 
@@ -162,7 +170,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 def folder_checksum(folder: Path) -> str:
     """Return one checksum over every file of a model folder that can decide a row."""
-    paths = sorted({path for pattern in NEEDED for path in folder.rglob(pattern)})
+    paths = check_files(folder)
     if not any(path.suffix == ".safetensors" for path in paths):
         raise InputError(
             f"{folder} holds no .safetensors weights",
@@ -209,27 +217,93 @@ def check_modules(folder: Path) -> None:
             raise StoreError(f"{path} names a folder outside of its own", _AGAIN)
 
 
+def check_files(folder: Path) -> list[Path]:
+    """Refuse a model folder that would stall or exhaust who loads it; return the files to load.
+
+    Pipes and devices never end, and a library builds as many layers as `config.json` says before
+    it looks for their weights. Of the weights the start of each tensor is looked at.
+    """
+    paths = sorted({path for pattern in NEEDED for path in folder.rglob(pattern)})
+    odd = next((path for path in paths if not path.is_file()), None)
+    if odd is not None:
+        raise StoreError(f"{odd} is no regular file", "give a folder of plain files")
+    names, longest, is_blank = 0, 0, True
+    for path in (path for path in paths if path.suffix == ".safetensors"):
+        header, why = _read_header(path)
+        if why:
+            raise StoreError(f"{path} is damaged ({why})", _AGAIN)
+        names += len(header)
+        longest = max([longest, *(size for row in header.values() for size in row["shape"])])
+        blank, broken = _look_at_values(path, header)
+        is_blank &= blank
+        if broken:
+            problem = f"{path} is damaged (NaN in the tensor {broken[:80]})"
+            raise StoreError(problem, _AGAIN)
+    if names and is_blank:
+        text = "all weights in %s seem to be zero: what they compute means nothing"
+        logging.getLogger("moralscope").warning(text, folder)
+    for path in (path for path in paths if path.name == "config.json"):
+        try:
+            config = json.loads(path.read_bytes()) if path.stat().st_size < _MAX_CONFIG else None
+        except (OSError, ValueError, RecursionError):
+            config = None
+        if not isinstance(config, dict):
+            raise StoreError(f"{path} is damaged (it is not JSON of a model)", _AGAIN)
+        for key, value in config.items():
+            is_count = _LAYER_COUNT.search(key) is not None
+            most = max(_LAYERS, names) if is_count else longest
+            asked = names and (is_count or key in _WIDTHS) and isinstance(value, int)
+            if asked and value > most:
+                problem = f"{path} says {key} {value:,}, its weights have room for {most:,}"
+                raise StoreError(problem, _AGAIN)
+    return paths
+
+
 def check_safetensors(folder: Path) -> None:
     """Refuse a folder with a safetensors file whose header or length is damaged."""
     for path in sorted(folder.rglob("*.safetensors")):
-        try:
-            why = _header_problem(path)
-        except OSError as error:
-            why = error.strerror or "it cannot be read"
+        _, why = _read_header(path)
         if why:
             raise StoreError(f"{path} is damaged ({why})", _AGAIN)
 
 
-def _header_problem(path: Path) -> str:
-    size = path.stat().st_size
-    with path.open("rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
-        if not 2 <= length <= min(_MAX_HEADER, size - 8):
-            return "it does not begin as safetensors do"
-        try:
+def _read_header(path: Path) -> tuple[dict[str, Any], str]:
+    """Return what a safetensors file says of its tensors, or why it cannot be used."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            if not 2 <= length <= min(_MAX_HEADER, size - 8):
+                return {}, "it does not begin as safetensors do"
             header = json.loads(stream.read(length))
-            ends = [row["data_offsets"][1] for name, row in header.items() if name[:2] != "__"]
-            end = 8 + length + max(ends, default=0)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
-            return "its header cannot be read"
-    return "" if end == size else f"it has {size:,} bytes, its header says {end:,}"
+        rows = {name: row for name, row in header.items() if name[:2] != "__"}
+        end = 8 + length + max((row["data_offsets"][1] for row in rows.values()), default=0)
+        for row in rows.values():
+            row["data_offsets"] = [8 + length + offset for offset in row["data_offsets"]]
+            row["shape"] = [int(side) for side in row["shape"]]
+    except OSError as error:
+        return {}, error.strerror or "it cannot be read"
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        return {}, "its header cannot be read"
+    return rows, "" if end == size else f"it has {size:,} bytes, its header says {end:,}"
+
+
+def _look_at_values(path: Path, header: Mapping[str, Any]) -> tuple[bool, str]:
+    """Tell whether the tensors begin with zeros, all of them, and name one that has NaN."""
+    is_blank = True
+    with path.open("rb") as stream:
+        for name, row in header.items():
+            kind = _KINDS.get(row.get("dtype"))
+            if kind is None:
+                is_blank = False
+                continue
+            start, end = row["data_offsets"]
+            stream.seek(start)
+            data = stream.read(min(_LOOKED_AT, end - start))
+            values = np.frombuffer(data[: len(data) // 8 * 8], kind)
+            if row["dtype"] == "BF16":  # the upper half of a float32
+                values = (values.astype(np.uint32) << 16).view(np.float32)
+            if np.isnan(values).any():
+                return False, name
+            is_blank &= not values.any() or len(row["shape"]) < 2
+    return is_blank, ""

@@ -38,7 +38,7 @@ _JOBS = {
     "collect": ("collect", "collect corpus"),
     "chain": ("chain", "generate", "stories metrics"),
     "conversation": ("audit conversations",),
-    "compare": ("compare", "compare languages", "compare runs"),
+    "compare": ("compare", "compare languages", "compare runs", "compare watch"),
     "corpora": ("words compare",),
     "corpus_scores": (
         *("score corpus", "score estimate"),

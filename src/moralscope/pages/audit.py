@@ -35,13 +35,6 @@ _BY = {
 _CONTENT = (
     "Content warning: prompts and replies are shown as they were given; some may be offensive."
 )
-_CONCERNS = {
-    "offending user": "It may offend or hurt the person who asked.",
-    "risk ignorance": "It ignores a risk to somebody's safety or health.",
-    "unauthorized expertise": "It gives advice that only an expert should give.",
-    "toxicity agreement": "It agrees with something harmful.",
-    "biased opinion": "It is prejudiced or one-sided about people.",
-}
 _CARDS = 5  # replies that a report shows in full above its tables
 _MAX_ROWS = 5_000
 _DRAWN = 24  # replies in the chart, the worst
@@ -58,8 +51,9 @@ def audit_page(record: RunRecord) -> Page:
     rows = sorted(results, key=lambda row: row.verdict.score)
     run = statistics.corpus
     table = _replies(rows, limits)
+    noun = "texts" if record.config.get("frame") else "replies"
     flagged = (
-        f"{statistics.flagged.value:.1%} of {statistics.flagged.n:,} replies flagged "
+        f"{statistics.flagged.value:.1%} of {statistics.flagged.n:,} {noun} flagged "
         f"({statistics.flagged.low:.1%} … {statistics.flagged.high:.1%}), no verdict on "
         f"{statistics.abstained.value:.1%}; mean score {statistics.score.mean:+.3f}"
     )
@@ -67,7 +61,7 @@ def audit_page(record: RunRecord) -> Page:
     if run is None:
         shown = rows[:_CARDS] if len(rows) > 1 else rows
         cards = [audit_card(row, limits) for row in shown if row.verdict.flag or len(rows) == 1]
-        title = "Verdict" if len(rows) == 1 else "The worst replies in full"
+        title = "Verdict" if len(rows) == 1 else f"The worst {noun} in full"
         prose = [_CONTENT] if cards else []
         sections.append(Section(title, prose, cards, shown="all" if len(rows) == 1 else "report"))
     else:
@@ -88,15 +82,15 @@ def audit_page(record: RunRecord) -> Page:
         sections.append(Section("Every reply", opening, [table]))
     share = _SHARE.write(statistics.flagged)
     summary = [
-        f"{share} of {statistics.replies:,} replies are flagged: they read as bad by themselves, "
+        f"{share} of {statistics.replies:,} {noun} are flagged: they read as bad by themselves, "
         "or break a rule. The score says how far the worse of the two is from its limit: -1 is "
         "worst, 0 is at the limit, +1 is best."
     ]
     return Page(
-        "Audit of replies" if run is None else "Audit of a corpus",
+        f"Audit of {noun}" if run is None else "Audit of a corpus",
         summary if run is None else [corpus_summary(record, run), *summary],
         [
-            *(corpus_tiles(run) if run else [(f"{statistics.replies:,}", "replies")]),
+            *(corpus_tiles(run) if run else [(f"{statistics.replies:,}", noun)]),
             (share, "flagged"),
             (_SHARE.write(statistics.abstained), "without a verdict"),
             (Column("", "signed", 2).write(statistics.score.mean), "mean score"),
@@ -129,7 +123,7 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> Card:
     else:
         facts.append(("Reason", verdict.reason))
     if verdict.concern:
-        facts.append(("Concern", _CONCERNS.get(verdict.concern, verdict.concern)))
+        facts.append(("Concern", f"It {verdict.concern}."))
     if row.evidence:
         facts.append(("Evidence", _evidence_line(row)))
     elif row.evidence_note:

@@ -12,7 +12,18 @@ from moralscope.core.records import RunRecord
 from moralscope.io.run_records import NOTHING
 from moralscope.pages import Presentation
 from moralscope.pages.closing import TEXT_LIMITS
-from moralscope.pages.page import Block, Code, Column, Facts, Page, Section, Table, columns, head
+from moralscope.pages.page import (
+    MINUS,
+    Block,
+    Code,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    columns,
+    head,
+)
 from moralscope.pages.words import more_note
 from moralscope.stories.chains.records import (
     ChainResult,
@@ -208,7 +219,7 @@ def metrics_page(record: RunRecord) -> Page:
             for row in rows
             if (row.first, row.second) == pair
         ]
-        compared.append(Table(f"{pair[0]} less {pair[1]}", heads, cells, titled=True))
+        compared.append(Table(f"{pair[0]} {MINUS} {pair[1]}", heads, cells, titled=True))
     metrics = ("bleu", "rouge", "diversity")
     signatures = Facts([(name, str(record.config.get(name))) for name in metrics])
     sections = [

@@ -111,8 +111,12 @@ def ranked(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
             kept = [row.row for row in chosen]
             bars_of = error_bars([(row.score, *row.span) for row in chosen], colour)
             traces.append(marks(name, points, colour, symbol, 9, rows=kept, error_x=bars_of))
+    # Zero is no line where intervals span it: scores in the band cannot be told from it.
+    unsure = [row.score for row in rows if sign_class(row) == 2]
+    band = [rounded(min(0.0, *unsure)), rounded(max(0.0, *unsure))] if unsure else None
+    axis = {"title": f"← {ends[0]}      score      {ends[1]} →", "zero": True}
     layout = {
-        "xaxis": {"title": f"← {ends[0]}      score      {ends[1]} →", "zero": True},
+        "xaxis": {**axis, "band": band} if band else axis,
         "yaxis": named_rows([row.name for row in rows], list(places.values()), 0.2),
         "fixed": True,
     }

@@ -20,8 +20,8 @@ JUDGE_LIMITS = (
     SCORE_LIMITS[0],
     "It repeats people. A probability says how crowd workers who wrote everyday stories in US "
     "English would call the action, as far as the model could learn it; other people differ.",
-    "It was trained on whole sentences. Short phrases, other languages and questions of another "
-    "kind than theirs are outside what its probabilities were calibrated on.",
+    "It knows everyday life, in short phrases and in sentences. Long scenes, other languages and "
+    "questions of another kind are outside what its probabilities were calibrated on.",
 )
 TEXT_LIMITS = (
     "It is not moral advice. A text is what a model writes when it is given a target, moral or "

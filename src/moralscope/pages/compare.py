@@ -1,4 +1,4 @@
-"""The pages of `compare`: models on the same actions, one model in languages, two saved runs.
+"""The pages of `compare`: models on the same actions, in languages, saved runs, runs over time.
 
 Prompts and replies of audits are hostile input: data to be written, never markup.
 """
@@ -11,11 +11,21 @@ from moralscope.axes.languages import LanguagesStatistics, ParallelScore
 from moralscope.axes.measured import agreement_in_words
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import Group, bars, outermost, rounded, scatter, slopes
+from moralscope.pages.charts import (
+    Group,
+    bars,
+    error_bars,
+    line_marks,
+    outermost,
+    rounded,
+    scatter,
+    slopes,
+)
 from moralscope.pages.closing import AUDIT_LIMITS, SCORE_LIMITS, axis_limits
 from moralscope.pages.page import (
     MINUS,
     TYPED,
+    Chart,
     Column,
     Facts,
     Page,
@@ -26,6 +36,7 @@ from moralscope.pages.page import (
 )
 from moralscope.pages.words import correlation_text, cut, gate_line, more_note, text, texts
 from moralscope.runs.changes import ComparedItem, RunChanges
+from moralscope.runs.watch import WatchedRun, WatchStatistics
 from moralscope.stats.correlation import Correlation
 from moralscope.stats.gates import GateResult
 
@@ -54,6 +65,7 @@ _DETECTABLE = (
 )
 _SPAN = Column("", "signed interval", 4)
 _SHARE = Column("", "share interval", 2)
+_CHANGE = Column("", "signed", 2)
 
 
 def compare_page(record: RunRecord) -> Page:
@@ -84,6 +96,7 @@ def compare_page(record: RunRecord) -> Page:
         f"{name}: {agreement_in_words(people)}"
         for name, people in statistics.people_agreement.items()
     ]
+    lines.append(f"scale: {text(config.get('scale'))}")
     sections = [Section("", lines, shown="terminal")]
     if compared and len(models) > 1:
         drawn = compared[:_SLOPES]
@@ -103,7 +116,7 @@ def compare_page(record: RunRecord) -> Page:
             ["Pearson's r", *(_coefficient(pair.pearson) for pair in pairs)],
             ["Spearman's rho", *(_coefficient(pair.spearman) for pair in pairs)],
             ["Kendall's tau", *(_coefficient(pair.kendall) for pair in pairs)],
-            ["mean difference", *(f"{pair.mean_difference:+.2f}" for pair in pairs)],
+            ["mean difference", *(_CHANGE.write(pair.mean_difference, TYPED) for pair in pairs)],
             ["mean shift", *(f"{pair.mean_shift:.2f}" for pair in pairs)],
             ["largest shift", *(f"{pair.max_shift:.2f}" for pair in pairs)],
             ["detectable shift", *(f"{pair.minimum_detectable_effect:.2f}" for pair in pairs)],
@@ -132,7 +145,7 @@ def compare_page(record: RunRecord) -> Page:
         summary,
         figures,
         sections,
-        headline=f"{', '.join(models)}: {len(record.results):,} actions, {config.get('axis')}",
+        headline=f"{', '.join(models)}: {len(record.results):,} actions, {config.get('axis')} axis",
     )
 
 
@@ -144,7 +157,9 @@ def _disagreements(
     rows = []
     for row in ordered[:_MAX_ROWS]:
         one = row.differences[index]
-        p = Column("", "p").write(one.p_holm) + (" *" if one.p_holm < 0.05 else "")
+        ends = round(one.low, 2), round(one.high, 2)  # as the table writes them
+        is_sure = one.p_holm < 0.05 and (ends[0] > 0 or ends[1] < 0)
+        p = Column("", "p").write(one.p_holm) + (" *" if is_sure else "")
         scores = (rounded(row.scores[name]) for name in pair.pair)
         rows.append([row.action, *scores, one.difference, (one.low, one.high), p])
     heads = head(
@@ -155,7 +170,7 @@ def _disagreements(
     title = f"Largest differences ({second} {MINUS} {first})"
     prose = [
         "Differences are paired prompt by prompt, with 95 % intervals; p is Holm-corrected over "
-        "all actions and pairs (*: below 0.05)."
+        "all actions and pairs (*: below 0.05, and the interval does not reach zero)."
     ]
     table = Table(title, heads, rows, note=more_note(len(ordered) - _MAX_ROWS))
     more = f", {_SHOWN} of {len(ordered):,}" if len(ordered) > _SHOWN else ""
@@ -207,7 +222,7 @@ def languages_page(record: RunRecord) -> Page:
             p = Column("", "p").write(one.p_holm)
             rows.append([row.action, row.texts[code], one.difference, (one.low, one.high), p])
         heads = head(
-            Column(f"{code} less {codes[0]}, aligned"),
+            Column(f"{code} {MINUS} {codes[0]}, aligned"),
             Column(code),
             "difference: signed 2 | 95 % interval: range 2 | p (Holm): right",
         )
@@ -231,7 +246,7 @@ def _parallel_table(results: Sequence[ParallelScore], codes: Sequence[str]) -> T
     heads = columns("label", *codes)
     heads += columns(*(f"score, {code}" for code in codes), kind="signed")
     for code in codes[1:]:
-        heads += [Column(f"{code} less {codes[0]}", "signed", 2), Column(f"{code} differs")]
+        heads += [Column(f"{code} {MINUS} {codes[0]}", "signed", 2), Column(f"{code} differs")]
     rows = []
     for row in results:
         cells: list[object] = [row.label, *(row.texts.get(code) for code in codes)]
@@ -406,6 +421,54 @@ def _items_table(title: str, items: Sequence[ComparedItem], audits: bool) -> Tab
     return Table(title, heads, cells, note=note)
 
 
+def watch_page(record: RunRecord) -> Page:
+    """Lay out a sequence of runs: the trend, and whether it left the baseline."""
+    statistics: WatchStatistics = record.statistics
+    rows: list[WatchedRun] = list(record.results)
+    base, change = statistics.baseline, statistics.change
+    measure = statistics.measure
+    if statistics.alarm is None or change is None:
+        headline = f"No drift in {len(rows):,} runs: {measure}"
+    else:
+        way = "rose" if change.value > base.value else "fell"
+        headline = (
+            f"Drift found at {statistics.alarm}: the {measure} {way} from {base.value:.1%} to "
+            f"{change.value:.1%}, most likely since {statistics.since}"
+        )
+    span = f"{base.low:.1%} to {base.high:.1%}"
+    summary = [f"{headline}.", f"The first run is the baseline: {base.value:.1%} ({span})."]
+    points = [(float(at), 100 * row.share.value) for at, row in enumerate(rows)]
+    hover = [f"{row.name}\n{row.share.value:.1%} of {row.share.n:,}" for row in rows]
+    ends = [(100 * row.share.value, 100 * row.share.low, 100 * row.share.high) for row in rows]
+    last = float(len(rows) - 1)
+    traces = [
+        line_marks("runs", points, "good", hovertext=hover, error_y=error_bars(ends, "good")),
+        *(
+            {
+                **line_marks("baseline", [(0.0, 100 * end), (last, 100 * end)], "muted"),
+                "mode": "lines",
+            }
+            for end in (base.low, base.high)
+        ),
+    ]
+    layout = {"xaxis": {"title": "run"}, "yaxis": {"title": f"{measure} (%)"}}
+    about = f"{measure} in {len(rows)} runs; the grey lines are the baseline's interval."
+    prose = [
+        f"An e-value is the capital of a bet on a drift. It reaches {statistics.limit:,.0f} by "
+        "chance in at most 1 % of sequences (all four bets together), however often one looks."
+    ]
+    heads = head(
+        "run: wide 30 | time: wide 20 | items: whole | share: share interval 1",
+        "e (rise): number 1 | e (fall): number 1",
+    )
+    cells = [[r.name, r.created[:16], r.share.n, r.share, r.rise, r.fall] for r in rows]
+    sections = [
+        Section("Trend", prose, [Chart("Trend", about, traces, layout)]),
+        Section("Runs", [], [Table("Runs", heads, cells, ends=_SHOWN)], shown="all"),
+    ]
+    return Page(f"Drift: {len(rows):,} runs", summary, [], sections, headline=headline)
+
+
 PRESENTATIONS = {
     "compare": Presentation(compare_page, (ComparedAction, CompareStatistics), axis_limits),
     "compare languages": Presentation(
@@ -416,4 +479,5 @@ PRESENTATIONS = {
         (ComparedItem, RunChanges),
         lambda config: AUDIT_LIMITS if config.get("job") == "audit" else axis_limits(config),
     ),
+    "compare watch": Presentation(watch_page, (WatchedRun, WatchStatistics), AUDIT_LIMITS),
 }

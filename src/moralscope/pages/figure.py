@@ -103,6 +103,8 @@ def _draw(figure: Any, axes: Any, chart: Chart, page: Page) -> None:
             limit(*axis["range"])
         if "names" in axis:
             put(list(axis["tickvals"]), [_short(str(name)) for name in axis["names"]], fontsize=8)
+    if layout["xaxis"].get("band"):
+        axes.axvspan(*layout["xaxis"]["band"], color=colours["muted"], alpha=0.15, lw=0)
     if layout["xaxis"].get("zero"):
         axes.axvline(0, color=colours["muted"], linewidth=0.8, zorder=0)
     if layout["yaxis"].get("zero"):

@@ -71,7 +71,11 @@ def _body(page: Page) -> Iterator[str]:
         yield f"<dl class=tiles>{''.join(tiles)}</dl>\n"
     if page.warnings:
         notes = "".join(f"<li>{_prose(line)}</li>" for line in page.warnings)
-        yield f"<aside aria-label=Notes><h2>Read with care</h2><ul>{notes}</ul></aside>\n"
+        count = len(page.warnings)
+        title = "One caveat" if count == 1 else f"{count} caveats"
+        first = f"<span>{_prose(page.warnings[0])}</span>"
+        summary = f"<summary>{title} {first}</summary>"
+        yield f"<aside aria-label=Caveats><details>{summary}<ul>{notes}</ul></details></aside>\n"
     yield "</header>\n"
     if len(_shown(page)) > 2:
         names = (

@@ -1,4 +1,4 @@
-"""The pages of `rules`: retrieve, generate, attributes, lint, check, learn, show and stats."""
+"""The pages of `rules`: what is found, written, estimated, linted, warranted, learnt, counted."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # a listing of rules needs no audit and no generator
     from moralscope.rules.retrieval import FoundRules
     from moralscope.rules.rule_writer import GeneratedRules
     from moralscope.rules.show import LintFinding, LintStatistics, ShowStatistics
+    from moralscope.rules.warrant import WarrantStatistics
+    from moralscope.rules.warrant_file import RuleWarrant
 
 LIMITS = (
     "It is not moral advice, and no authority. Rules of thumb are opinions that many hold; "
@@ -147,6 +149,51 @@ def check_page(record: RunRecord) -> Page:
         ],
         headline=headline,
     )
+
+
+def warrant_page(record: RunRecord) -> Page:
+    """Lay out whether rules can be enforced, the pairs that failed, and better wordings."""
+    statistics: WarrantStatistics = record.statistics
+    results: Sequence[RuleWarrant] = record.results
+    words = ", ".join(f"{count:,} {word}" for word, count in statistics.words.items())
+    headline = f"{record.config.get('rulebook')}: {plural(statistics.rules, 'rule')}; {words}"
+    share = Column("", "share interval", 0)
+    rows, failed, better = [], [], []
+    for row in results:
+        labelled = row.labelled if row.labelled.n else None
+        rows.append([row.rule, row.word, row.pairs, labelled, row.limit, row.alarms])
+        for pair in row.failed:
+            there, elsewhere = (
+                _exchange(pair.prompt, pair.breaks),
+                _exchange(pair.other_prompt, pair.other),
+            )
+            chances = (pair.p_breaks, pair.p_other)
+            failed.append([row.rule, pair.source, there, chances[0], elsewhere, chances[1]])
+        if row.rewording is not None:
+            worded = share.write(row.rewording.pairs)
+            better.append([row.rule, share.write(row.pairs), row.rewording.text, worded])
+    heads = head(
+        "rule: wide 44 | word | pairs right: share interval 0 | of your labels: share interval 0",
+        "limit: number 2 | fine replies flagged: share interval 0",
+    )
+    pairs = head(
+        "rule: wide 40 | made of | breaks it: wide 40 | P: number 2 | does not: wide 40",
+        "P : number 2",
+    )
+    wordings = head("rule: wide 50 | pairs right | in other words: wide 50 | pairs right ")
+    prose = [
+        "A pair is right where the breach is found and the exchange beside it is not taken for "
+        f"one. The limit keeps {statistics.budget:.1%} of {statistics.fine:,} fine replies at most."
+    ]
+    sections = [Section("Rules", prose, [Table("Rules", heads, rows)], shown="all")]
+    for table in (
+        Table("Wordings that do better", wordings, better, titled=True),
+        Table("Pairs that failed", pairs, failed, titled=True),
+    ):
+        if table.rows:
+            shown = "all" if table.title.startswith("Wordings") else "report"
+            sections.append(Section(table.title, [], [table], shown=shown))
+    return Page("Warrant", [f"{headline}."], sections=sections, headline=headline)
 
 
 _KEPT = {
@@ -293,6 +340,7 @@ PRESENTATIONS = {
         ("attributes", attributes_page, _types("records", "EstimatedRule")),
         ("lint", lint_page, _types("show", "LintFinding", "LintStatistics")),
         ("check", check_page, _types("check", "CheckFinding", "CheckStatistics")),
+        ("warrant", warrant_page, _types("warrant", "RuleWarrant", "WarrantStatistics")),
         ("learn", learn_page, _types("learn", "LearntRule", "LearnStatistics")),
         ("show", show_page, _types("show", "ListedRule", "ShowStatistics")),
         ("stats", stats_page, _types("annotations", "Bar", "AnnotationStatistics")),

@@ -75,6 +75,9 @@ def score_page(record: RunRecord) -> Page:
     ]
     axis = str(config.get("axis", "choice"))
     headline = [f"{axis} ({config['fit']}) axis" if "fit" in config else f"{axis} axis"]
+    of_model = axis == "choice" and "model" in config
+    if axis in AXES:
+        headline.append(f"scores {'are log-odds of yes' if of_model else AXES[axis].unit}")
     headline += [f"{config['template']} template"] if "template" in config else []
     headline += [model_name(config)]
     headline += [f"layer {config['layer']}"] if "layer" in config else []

@@ -18,6 +18,7 @@ from moralscope.steer.teach import TaughtScore, TeachStatistics
 
 _SHOWN = 10  # rows of what moved most
 _SURE = 0.05
+_NATS = Column("", "signed interval", 2)
 
 
 def make_page(record: RunRecord) -> Page:
@@ -34,12 +35,19 @@ def make_page(record: RunRecord) -> Page:
         f"{text(config.get('model'))}: {statistics.pairs:,} pairs of {text(config.get('pairs'))}, "
         f"{text(config.get('method'))}"
     )
+    lines = [strength]
+    if moves := statistics.selectivity:
+        wanted, harmless = (_NATS.write(span) for span in (moves.wanted, moves.harmless))
+        lines.append(
+            f"wanted replies move by {wanted} nats per token, helping with harmless requests by "
+            f"{harmless}"
+        )
     return Page(
         f"Steering vector for {title}",
-        [f"{strength.capitalize()}."],
+        [f"{line[0].upper()}{line[1:]}." for line in lines],
         sections=[
             Section("Layers", [], [Table("Layers", columns, rows)], shown="all"),
-            Section("", [strength], shown="terminal"),
+            Section("", lines, shown="terminal"),
         ],
         headline=title,
     )

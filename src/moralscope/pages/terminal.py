@@ -4,17 +4,17 @@ Texts from users are never markup.
 """
 
 import math
-from unicodedata import bidirectional, category
+from unicodedata import bidirectional
 
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from moralscope.core.printable import printable
 from moralscope.pages.page import TYPED, Card, Chart, Code, Column, Facts, Page, Table, head
 
 GOOD, BAD = "green", "red"
 _BAR, _SHORT_BAR = 12, 6  # cells on each side of zero; the same where more columns stand beside it
-_JOINERS = "\u200c\u200d"  # between letters of Hindi and Persian
 _CHART_ROWS = 30
 _GAUGE = 20  # cells of a probability
 
@@ -170,12 +170,7 @@ def clean(text: str) -> Text:
 
     Text that runs from right to left is isolated, so that what stands beside it keeps its place.
     """
-    if text.isascii() and text.isprintable():
-        return Text(text)
-    shown = "".join(
-        char if char.isprintable() or char in _JOINERS else " " if category(char) == "Zs" else "�"
-        for char in text
-    )
+    shown = printable(text)
     if any(bidirectional(char) in ("R", "AL") for char in shown):
         shown = f"\u2068{shown}\u2069"
     return Text(shown)

@@ -53,7 +53,9 @@ def reproduce_all(
     """
     asked = chosen_options(AllOptions, options, fields)
     stories = StoriesOptions(experts=asked.experts, quick=asked.quick, seed=asked.seed)
-    integrity = IntegrityOptions(seed=asked.seed)
+    first = asked.encoders[0]
+    scorer = first if first in ("mpnet", "scripted") else "minilm"
+    integrity = IntegrityOptions(seed=asked.seed, encoder=first, bertscore=scorer)
     common: dict[str, Any] = {"seed": asked.seed, "progress": progress, "show": show}
     runs: dict[str, Callable[[], RunRecord]] = {
         "choice": lambda: reproduce_choice(asked.encoders, **common),

@@ -1,14 +1,15 @@
 """`reproduce integrity`: Tables 1 to 4 of Ziems et al. 2022 beside what the user's data gives.
 
-The corpus is not shipped: without the user's MIC.csv the tables hold the published figures alone.
-With it, the retrieval baselines of Table 1, their domain shift between chatbots and the agreement
-of people are computed; generated rules and predicted attributes are measured where they are handed
-in. Domain shift (section 6.2) asks what was learnt on one chatbot's exchanges and tested on
-another's: retrieval is trained on each chatbot's part, generated rules are tested on each.
+The corpus is not shipped: without the user's MIC.csv the tables are measured on the exchanges that
+were written for moralscope, and every table and figure says that it is another data set. With it,
+the retrieval baselines of Table 1, their domain shift between chatbots and the agreement of people
+are computed; generated rules and predicted attributes are measured where they are handed in. Domain
+shift (section 6.2) asks what was learnt on one chatbot's exchanges and tested on another's:
+retrieval is trained on each chatbot's part, generated rules are tested on each.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -28,6 +29,7 @@ from moralscope.models.store import Progress, data_file
 from moralscope.papers import PaperRow, PaperTable, ShowTable, paper_row, with_outcomes
 from moralscope.papers.options import NONE, IntegrityOptions
 from moralscope.papers.ratings import RuleRating, interesting, people_columns, read_ratings
+from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.annotations import CONTENT, reliability
 from moralscope.rules.attributes import RuleQuery, attributes, prepare_attributes
 from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attributes, measure_rules
@@ -39,13 +41,21 @@ from moralscope.rules.reading import (
     split_annotations,
 )
 from moralscope.rules.records import SCALES, Annotation
+from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.stats.summary import unit_rows
 
 ALL = "all"
 SHIFTED = "Social-Chem"  # the row of Table 2
-NEEDED = (
-    "the published figures stand alone: no MIC.csv was given ('moralscope data where mic' says "
-    "whom to ask; then name it, or put it at mic/MIC.csv below MORALSCOPE_DATA)"
+OURS = "exchanges written for moralscope"
+_WHERE = (
+    "'moralscope data where mic' says whom to ask; then name it, or put it at mic/MIC.csv below "
+    "MORALSCOPE_DATA"
+)
+NEEDED = f"the published figures stand alone: no MIC.csv was given ({_WHERE})"
+_ANOTHER = "another data set"
+_ON_OURS = (
+    f"no MIC.csv was given: our figures are measured on {OURS}, {_ANOTHER}, and do not reproduce "
+    f"the paper's ({_WHERE})"
 )
 _NO_TEXTS = "rows of trained generators are empty: hand their rules in (a file of generated rules)"
 _NO_FILTER = (
@@ -53,6 +63,7 @@ _NO_FILTER = (
     "content"
 )
 _OTHER = "other models than the paper's, or other annotations than its release"
+_OTHER_DATA = f"{_ANOTHER}: {OURS}"
 _MISSING = (
     "not measured: no MIC.csv was given",
     "not measured: name a file of generated rules (--generated), experts, or labelled exchanges",
@@ -94,16 +105,34 @@ class IntegritySources:
     ratings: Sequence[RuleRating] = ()
 
 
+def our_annotations() -> AnnotationFile:
+    """Return the written exchanges that ship, each with its rule and what the rulebook says of it.
+
+    The test part holds the exchanges of rules that no training of ours saw.
+    """
+    rules = {rule.text: rule for rule in shipped_rulebook().rules}
+    rows = [
+        replace(
+            row,
+            split="test" if row.split == "dev" else row.split,
+            foundations=rules[row.rule].foundations,
+            **rules[row.rule].scales,
+        )
+        for row in written_exchanges()
+    ]
+    return AnnotationFile(OURS, OURS, tuple(rows))
+
+
 def prepare_sources(names: IntegrityOptions, progress: Progress | None = None) -> IntegritySources:
-    """Read the user's files; models are loaded only when there are annotations to measure on."""
+    """Read the user's files, else our own exchanges, and load the models."""
     if names.mic is None and data_file(MIC_FILE) is None:
-        for source in (names.generated, names.ratings, names.experts):
-            if source is not None:
-                raise InputError(f"{source} needs the references of MIC.csv", "name it too")
-        return IntegritySources()
-    file = read_annotations(
-        names.mic, columns=parse_columns(names.columns), malformed=names.malformed
-    )
+        if names.columns is not None:
+            raise InputError("--columns names columns of MIC.csv", "name the file with --mic")
+        file = our_annotations()
+    else:
+        file = read_annotations(
+            names.mic, columns=parse_columns(names.columns), malformed=names.malformed
+        )
     return IntegritySources(
         file=file,
         generated=read_generated(names.generated) if names.generated else {},
@@ -149,8 +178,13 @@ def reproduce_integrity(
     cells: dict[str, dict[str, Cells]] = {name: {} for name in _TITLES}
     warnings = [NOT_ADVICE, CONTENT, paper.notes["consensus_mse"]]
     extra: list[PaperTable] = []
+    ours_alone = sources.file is not None and sources.file.source == OURS
     if sources.file is None:
         warnings.append(NEEDED)
+    elif ours_alone:
+        warnings.append(_ON_OURS)
+        _measure(sources, sources.file, seed, cells)
+        warnings += _rate(sources, sources.file, seed, cells)
     else:
         annotations = sources.file.annotations
         shift = _measure(sources, sources.file, seed, cells)
@@ -180,9 +214,16 @@ def reproduce_integrity(
             for row in dict.fromkeys([*printed_table, *ours])
             for column in dict.fromkeys([*printed_table.get(row, {}), *ours.get(row, {})])
         ]
-        tables.append(PaperTable(_TITLES[name], rows))
+        if ours_alone:  # a figure that is equal by chance did not come out
+            rows = [
+                replace(row, reproduced=_ANOTHER if None not in (row.ours, row.paper) else "")
+                for row in rows
+            ]
+        title = f"{_TITLES[name]}; ours on {_ANOTHER}" if ours and ours_alone else _TITLES[name]
+        tables.append(PaperTable(title, rows))
     missing = _MISSING[sources.file is not None]
-    results = [with_outcomes(table, other=_OTHER, missing=missing) for table in (*tables, *extra)]
+    other = _OTHER_DATA if ours_alone else _OTHER
+    results = [with_outcomes(table, other=other, missing=missing) for table in (*tables, *extra)]
     if show:
         for table in results:
             show(table)

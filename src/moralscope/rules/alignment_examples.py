@@ -38,6 +38,7 @@ _OWN_WORDS = 0.6  # how often a rule comes as it is written
 WRITTEN = "written"
 Reversals = Callable[[str], Sequence[str]]
 _DEV_RULES = 10
+_LATER = "part11.yaml"
 _REVERSED_SHARE, _OTHER_SHARE = 0.5, 0.25
 _FLIPPED = {"agree": "disagree", "disagree": "agree", "neither": "neither"}
 
@@ -184,14 +185,17 @@ def _lesson(rule: str, exchange: Exchange, side: int, group: str = "") -> Traini
 def written_exchanges() -> list[Annotation]:
     """Return every written exchange with its rule, its alignment and its part."""
     rules = {rule.id: rule.text for rule in shipped_rulebook().rules}
-    held = set(sorted(rules)[::_DEV_RULES])
-    exchanges = []
     folder = resources.files("moralscope.rules") / "data" / "exchanges"
-    for path in sorted(folder.iterdir(), key=lambda path: path.name):
-        for row in shipped_yaml("moralscope.rules", f"exchanges/{path.name}"):
-            exchange = Exchange(row["prompt"], row["reply"])
-            part = "dev" if row["rule"] in held else "train"
-            exchanges.append(Annotation(exchange, rules[row["rule"]], row["label"], split=part))
+    names = sorted(path.name for path in folder.iterdir())
+    parts = {name: shipped_yaml("moralscope.rules", f"exchanges/{name}") for name in names}
+    # Rules that were written later must not change which ones the shipped experts never saw.
+    first = {row["rule"] for name, rows in parts.items() if name != _LATER for row in rows}
+    held = set(sorted(first)[::_DEV_RULES])
+    exchanges = []
+    for row in (row for rows in parts.values() for row in rows):
+        exchange = Exchange(row["prompt"], row["reply"])
+        part = "dev" if row["rule"] in held else "train"
+        exchanges.append(Annotation(exchange, rules[row["rule"]], row["label"], split=part))
     return exchanges
 
 

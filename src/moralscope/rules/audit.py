@@ -12,7 +12,7 @@ from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import RunRecord
 from moralscope.models.store import Progress
-from moralscope.rules.audit_options import AuditOptions, parse_share
+from moralscope.rules.audit_options import AuditInput, AuditOptions, parse_share
 from moralscope.rules.audit_statistics import (
     FIGURES,
     PAIRED_FIGURES,
@@ -37,7 +37,6 @@ from moralscope.rules.load_auditor import (
     limits_beside,
     load_auditor,
 )
-from moralscope.rules.options import ExchangeInput
 from moralscope.rules.records import AuditedReply, Exchange, first_notes
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.thresholds import GivenLimits, write_limits
@@ -76,7 +75,7 @@ def set_budget(
     With rules of a house and replies enough, each of these rules keeps the share, too: every second
     reply sets the limits of rules.
     """
-    auditor = replace(models.auditor, reviser=None, writer=None)
+    auditor = replace(models.auditor, reviser=None, writer=None, evidence=False)
     share_of_fine = parse_share(share)
     rows, usual, raised = list(benign), list[AuditedReply](), dict[str, float]()
     if auditor.house is not None and len(rows) >= 2 * least_replies(share_of_fine):
@@ -114,8 +113,9 @@ def audit(
     ----------
     exchanges
         Exchanges, or a file of them (`rules.exchanges.open_exchanges`), read in blocks. Without
-        them `prompt` and `reply`, or `file` (and `columns`), say as keywords what is audited; or
-        `conversation`: a file of conversations, or messages (`audit_conversations`).
+        them `prompt` and `reply`, `text` (which is no reply), or `file` (and `columns`), say as
+        keywords what is audited; or `conversation`: a file of conversations, or messages
+        (`audit_conversations`).
     options
         `AuditOptions`, or its fields as keywords.
     models
@@ -132,22 +132,28 @@ def audit(
     >>> record = audit(prompt="Hi!", reply="Hello you.", experts="scripted")
     >>> [(row.reply, row.revised_reply) for row in record.results]
     [('Hello you.', None)]
+    >>> audit(text="I like Mondays.", experts="scripted").config["frame"]
+    'What do you think about it?'
     """
     if "conversation" in keywords:
         if exchanges is not None or against is not None:
             raise InputError("replies and a conversation were given", "give one of the two")
         said = keywords.pop("conversation")
         return audit_conversations(said, options, models=models, report=report, **keywords)
-    if exchanges is None:
-        names = ("file", "prompt", "reply", "columns")
-        source = {name: keywords.pop(name) for name in names if name in keywords}
-        if "file" in source:
-            source["file"] = Path(source["file"])
-        exchanges = read_exchanges(ExchangeInput(**source))
+    names = ("file", "prompt", "reply", "text", "columns") if exchanges is None else ()
+    source = {name: keywords.pop(name) for name in names if name in keywords}
     chosen = chosen_options(AuditOptions, options, keywords)
+    if exchanges is None:
+        if "file" in source:
+            source["file"] = (str(source["file"]),)
+        given = AuditInput(**source)
+        chosen = replace(chosen, texts=chosen.texts or given.text is not None)
+        exchanges = read_exchanges(given.one(), texts=chosen.texts)
     gate = check_options(chosen, paired=against is not None)
     if not len(exchanges):
         raise InputError("there are no replies to audit", "give at least one")
+    if against is not None and chosen.texts:
+        raise InputError("--against compares replies to the same prompts", "leave it out for texts")
     if against is not None:
         check_pairs((row.prompt for row in exchanges), (row.prompt for row in against))
     ready = models or prepare_auditor(chosen)
@@ -272,20 +278,21 @@ def _examined(
     results: list[AuditedReply] = []
     notes: list[str] = []
     refusals: Counter[str] = Counter()
+    noun, nouns = ("text", "texts") if auditor.policy.frame else ("reply", "replies")
     for block in blocks(exchanges, _BLOCK):
         for examination in auditor.examine(block):
             row = replace(examination.audit, id=examination.audit.id or str(len(results) + 1))
             results.append(row)
             if tell:
                 tell(row)
-            notes += [f"reply {row.id[:60]}: {note}" for note in examination.notes]
+            notes += [f"{noun} {row.id[:60]}: {note}" for note in examination.notes]
             refusals.update([examination.refusal] if examination.refusal else [])
         if report:
             report(len(results), len(exchanges))
     lines = first_notes(notes)
     if refusals:
         parts = ", ".join(f"{count:,} because {why}" for why, count in refusals.most_common())
-        lines.append(f"{refusals.total():,} of {len(results):,} replies were not judged: {parts}")
+        lines.append(f"{refusals.total():,} of {len(results):,} {nouns} were not judged: {parts}")
     return results, lines
 
 

@@ -26,6 +26,7 @@ from moralscope.rules.audit_statistics import (
     ScoreFigures,
     WorstReply,
 )
+from moralscope.rules.exchanges import parse_columns
 from moralscope.rules.load_auditor import limits_beside, load_auditor
 from moralscope.rules.records import ABSTAINED, AuditedReply, Exchange, RuleFinding, Verdict
 from moralscope.rules.rulebook import load_layers
@@ -33,6 +34,7 @@ from moralscope.rules.thresholds import Thresholds
 from moralscope.stats.gates import check_gate
 from moralscope.stats.streams import Extremes, Frequent, Moments
 
+_SAID = ("prompt", "reply")
 _INPUT = ("id", "prompt", "reply")  # stand in the corpus already
 _REVISED = ("revised_reply", "revised_by")
 
@@ -49,7 +51,8 @@ class AuditBatch(BatchJob):
     """
 
     name = "audit"
-    reads = needed = ("prompt", "reply")
+    reads: tuple[str, ...] = _SAID
+    needed: tuple[str, ...] = _SAID
 
     def __init__(self, options: AuditOptions, columns: Columns | None = None) -> None:
         check_options(options)
@@ -58,8 +61,12 @@ class AuditBatch(BatchJob):
                 "a corpus sets no limit of false alarms",
                 "set it on one file first, then give --config",
             )
-        self.options = options
+        # A corpus is for its figures: evidence would make each flagged reply three times as long.
+        self.options = replace(options, evidence="no") if options.evidence == "auto" else options
         self.columns = columns or {}
+        if options.texts:
+            self.columns = columns or parse_columns(None, texts=True)
+            self.reads = self.needed = _SAID[1:]
 
     @property
     def light(self) -> bool:
@@ -103,7 +110,7 @@ class AuditBatch(BatchJob):
             for value, theirs in zip(pair, names, strict=True):
                 if not isinstance(value, str):
                     raise ValueError(f"no text under '{theirs[:60]}'")
-            return Exchange(*pair)
+            return Exchange("" if self.options.texts else pair[0], pair[-1])
 
         audits = self._auditor.audit(read_each(pairs, exchange))
         return audit_columns(audits, revised=self.options.revise)
@@ -112,7 +119,7 @@ class AuditBatch(BatchJob):
         """Return the figures in the shape of an audit's statistics, with the gate."""
         *_, limits = prepared.state
         statistics = replace(
-            _figures(parts, limits),
+            _figures(parts, limits, self.reads),
             seconds=outcome.seconds,
             corpus=outcome,
             failed=parts.failed(),
@@ -123,13 +130,13 @@ class AuditBatch(BatchJob):
         return replace(statistics, gate=check_gate(gate, {"": statistics.figures()}))
 
 
-def _figures(parts: Parts, limits: Thresholds) -> AuditStatistics:
+def _figures(parts: Parts, limits: Thresholds, reads: tuple[str, ...]) -> AuditStatistics:
     names = parts.known("flag", "score", "status", "reason", "rules", "revised_by")
     moments, tally, broken, kept = Moments(), AuditTally(), Frequent(), Frequent()
     worst: Extremes[dict[str, Any]] = Extremes(LISTED)
 
     def described(row: Mapping[str, Any]) -> dict[str, Any]:
-        texts = {name: parts.text(row, name) for name in AuditBatch.reads}
+        texts = {name: parts.text(row, name) if name in reads else "" for name in _SAID}
         return {"id": parts.id(row), "score": row["score"], **texts, "reason": row["reason"]}
 
     for table in parts.tables(names):
@@ -141,7 +148,7 @@ def _figures(parts: Parts, limits: Thresholds) -> AuditStatistics:
         tally.flagged += some.num_rows
         for rules in some.column("rules").to_pylist():
             tally.add_worst(decode(list[RuleFinding], rules or [], "the parts"), limits)
-        parts.offer(worst, some.column("score").to_numpy(), some, described, AuditBatch.reads)
+        parts.offer(worst, some.column("score").to_numpy(), some, described, reads)
         if "revised_by" in names:
             tally.revised_by.update(by for by in table.column("revised_by").to_pylist() if by)
     score = ScoreFigures(moments.summary.mean, *moments.mean_interval(), moments.low)

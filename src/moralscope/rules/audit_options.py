@@ -17,6 +17,7 @@ from moralscope.models.options import (
 from moralscope.rules.options import Columns, ExchangeInput, Prompt, Reply, Rulebooks, Top
 
 EXPLAIN = ("doubtful", "all")  # which replies rules are asked about
+EVIDENCE = ("auto", "yes", "no")
 ON_UNREAD = ("pass", "flag", "block")  # what becomes of a reply that was not read whole
 MAX_BUDGET = 0.5  # of false alarms
 WEAK_AUDITOR = "minilm"  # experts that miss examples of ours: told where asked for, not offered
@@ -56,6 +57,9 @@ class AuditInput(Options):
             group="Input",
         ),
     ] = None
+    text: Annotated[
+        str | None, Option("A text that is no reply: a post, a user's message.", group="Input")
+    ] = None
     against: Annotated[
         Path | None, Option("Another bot's replies to the prompts.", metavar="FILE", group="Input")
     ] = None
@@ -70,22 +74,35 @@ class AuditInput(Options):
         if self.file and self.named_files:
             raise InputError("FILE and --file were given", "give FILE or --file, not both")
         object.__setattr__(self, "file", self.file or self.named_files)
-        others = (self.file, self.prompt, self.reply, self.against, self.benign, self.columns)
+        others = (
+            self.file,
+            self.prompt,
+            self.reply,
+            self.text,
+            self.against,
+            self.benign,
+            self.columns,
+        )
         if self.conversation is not None and any(others):
             raise InputError("--conversation stands alone", "leave the other input out")
+        if self.text is not None and (self.prompt is not None or self.reply is not None):
+            raise InputError(
+                "--text was given beside --prompt or --reply", "give --text alone: it is no reply"
+            )
 
     def one(self) -> ExchangeInput:
         """Return the one file, or the one exchange; wrong ones are refused."""
         path = Path(self.file[0]) if self.file else None
-        if self.benign is not None and path is None and self.reply is None:
+        reply = self.text if self.reply is None else self.reply
+        if self.benign is not None and path is None and reply is None:
             path = self.benign  # nothing else is asked about: they are audited themselves
-        return ExchangeInput(file=path, prompt=self.prompt, reply=self.reply, columns=self.columns)
+        return ExchangeInput(file=path, prompt=self.prompt, reply=reply, columns=self.columns)
 
     def check_corpus(self) -> None:
         """Refuse what a corpus run cannot use."""
-        if self.against is not None or self.prompt is not None or self.reply is not None:
+        if any(one is not None for one in (self.against, self.prompt, self.reply, self.text)):
             raise InputError(
-                "--against, --prompt and --reply go with one run record", "leave them out"
+                "--against, --prompt, --reply and --text go with one run record", "leave them out"
             )
         if self.benign is not None:
             raise InputError(
@@ -98,6 +115,14 @@ class AuditInput(Options):
 class AuditOptions(Options):
     """What an audit uses and asks for."""
 
+    texts: Annotated[
+        bool,
+        Option(
+            "The file holds texts that are no replies (posts, messages), in the column text.",
+            group="Input",
+            http=False,
+        ),
+    ] = False
     rulebooks: Rulebooks = ()
     experts: ExpertsName = DEFAULT_EXPERTS
     encoder: Annotated[
@@ -130,6 +155,15 @@ class AuditOptions(Options):
             group="Rules",
         ),
     ] = "pass"
+    evidence: Annotated[
+        str,
+        Option(
+            "Look for the words that each flag rests on; auto: in replies and files, not in a "
+            "corpus.",
+            choices=EVIDENCE,
+            group="Rules",
+        ),
+    ] = "auto"
     false_alarms: Annotated[
         str | None,
         Option(
@@ -140,6 +174,14 @@ class AuditOptions(Options):
             group="Rules",
         ),
     ] = None
+    require_warrant: Annotated[
+        bool,
+        Option(
+            "Refuse rules of yours without a warrant ('rules warrant'), and use its limits.",
+            group="Rules",
+            http=False,
+        ),
+    ] = False
     revise: Annotated[
         bool, Option("Also write a better reply for each flagged one.", group="More")
     ] = False
@@ -184,6 +226,8 @@ class AuditOptions(Options):
         Options.__post_init__(self)
         if self.steer is not None and not self.revise:
             raise InputError("--steer pushes what revises replies", "add --revise")
+        if self.texts and self.revise:
+            raise InputError("--revise writes better replies, not texts", "leave it out")
         if self.false_alarms is not None:
             parse_share(self.false_alarms)
 

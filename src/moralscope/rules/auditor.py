@@ -8,14 +8,16 @@ does not depend on its neighbours. It knows no files and no model names.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from moralscope.rules.attributes import Attributes
-from moralscope.rules.evidence import Evidence, find_evidence, search
+from moralscope.rules.evidence import Evidence, by_sentence, find_evidence, search
 from moralscope.rules.records import (
+    CONCERN_WORDS,
+    SCALE,
     Alignment,
     AuditedReply,
     Exchange,
@@ -24,7 +26,7 @@ from moralscope.rules.records import (
     Verdict,
 )
 from moralscope.rules.reply_reader import EXPERTISE, ReplyReader, ReplyReading
-from moralscope.rules.retrieval import Finds, TrainedRetriever
+from moralscope.rules.retrieval import Finds, Found, TrainedRetriever
 from moralscope.rules.revision import ExchangeJudgment, RevisedReply, Reviser
 from moralscope.rules.sanitize import read_exchange
 from moralscope.rules.thresholds import Thresholds
@@ -36,6 +38,7 @@ from moralscope.rules.verdict import (
     before_rules,
     beside_rules,
     decide,
+    explained,
     flag_unread,
     is_broken,
     is_kept,
@@ -45,6 +48,9 @@ from moralscope.rules.verdict import (
 TOP = 5
 _MOST_PAIRS = 8  # times `top`: of a long reply the rules that are nearest to any part of it
 _MOST_WINDOWS = 4  # of a long reply, beside each rule of a house that is read whole
+_MOST_SPANS = 2  # of the evidence, by which the rule that leads is looked for
+_NEAREST = 2  # rules that are asked about each of them
+_GRAVITY = 0.3  # power of the severity there: bench/lead_rule.py
 _LIKELY = 0.5  # from which a concern is told that has no operating point
 
 
@@ -74,6 +80,8 @@ class Policy:
     """The probability from which each concern is told."""
     on_unread: str = "pass"
     """What becomes of a reply of which a part was not read: pass, flag or block."""
+    frame: str = ""
+    """Of texts that are no replies: what they are read as answers to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +121,9 @@ class Auditor:
 
     def examine(self, exchanges: Sequence[Exchange]) -> list[ReplyExamination]:
         """Return one audit a reply, in order, with notes on what was not read and why."""
-        texts = [read_exchange(exchange) for exchange in exchanges]
+        frame = self.policy.frame
+        framed = [replace(one, prompt=frame) for one in exchanges] if frame else exchanges
+        texts = [read_exchange(one, "text" if frame else "reply") for one in framed]
         fit = [index for index, text in enumerate(texts) if not text.refusal]
         answers = self.judge([texts[index].exchange for index in fit], [()] * len(fit), write=True)
         judgments = dict(zip(fit, answers, strict=True))
@@ -125,14 +135,13 @@ class Auditor:
             revisions = dict(zip(flagged, better, strict=True))
         evidence: dict[int, Evidence] = {}
         if self.evidence and flagged:
-            some = self._evidence(
-                [
-                    replace(exchanges[index], prompt=texts[index].exchange.prompt)
-                    for index in flagged
-                ],
-                [judgments[index] for index in flagged],
-            )
+            asked = [
+                Exchange(texts[index].exchange.prompt, exchanges[index].reply) for index in flagged
+            ]
+            some = self._evidence(asked, [judgments[index] for index in flagged])
             evidence = dict(zip(flagged, some, strict=True))
+            better_told = self._explained(asked, [judgments[index] for index in flagged], some)
+            judgments |= dict(zip(flagged, better_told, strict=True))
         examinations = []
         for index, (exchange, text) in enumerate(zip(exchanges, texts, strict=True)):
             judgment, revision, notes = judgments.get(index), revisions.get(index), [*text.notes]
@@ -171,14 +180,20 @@ class Auditor:
             for number, ((i, _), text) in enumerate(zip(asked, texts, strict=True)):
                 gauge = judgments[i].verdict.gauge
                 if not text.refusal and gauge is not None and gauge.rule is not None:
-                    by_rule += [
-                        (number, gauge.rule, w) for w in self.reader.cut([text.exchange])[0]
-                    ]
+                    (windows,) = self.reader.cut([text.exchange])
+                    for rule in judgments[i].verdict.broken:
+                        by_rule += [(number, rule, window) for window in windows]
                 elif not text.refusal:
                     by_reply.append(number)
             rows = self.aligner.align([(rule, window) for _, rule, window in by_rule])
-            for (number, *_), row in zip(by_rule, rows, strict=True):
-                levels[number] = max(levels[number], row.probabilities["disagree"])
+            for (number, rule, _), row in zip(by_rule, rows, strict=True):
+                # Every broken rule counts, as far as it is over its own limit.
+                gauge = judgments[asked[number][0]].verdict.gauge
+                limit = self.rule_limits.get(rule, self.thresholds.disagree)
+                chance = moved(
+                    row.probabilities["disagree"], limit, gauge.limit if gauge else limit
+                )
+                levels[number] = max(levels[number], chance)
             readings = self.reader.read([texts[number].exchange for number in by_reply])
             for number, reading in zip(by_reply, readings, strict=True):
                 judgment = judgments[asked[number][0]]
@@ -200,6 +215,68 @@ class Auditor:
                 safe = before_rules(gauge.limit, rules, self.thresholds)
             searches.append(search(exchange.reply, judgment.verdict, safe))
         return find_evidence(exchanges, searches, level, prove)
+
+    def _explained(
+        self,
+        exchanges: Sequence[Exchange],
+        judgments: Sequence[ExchangeJudgment],
+        evidence: Sequence[Evidence],
+    ) -> list[ExchangeJudgment]:
+        """Let the general rule lead that concerns what the evidence says, where there is one.
+
+        The rules nearest to the evidence are asked about it, as about one more window of the reply.
+        A rule of a house that flags by itself leads in any case.
+        """
+        texts: list[tuple[int, Exchange]] = []
+        for index, (exchange, judgment) in enumerate(zip(exchanges, judgments, strict=True)):
+            gauge = judgment.verdict.gauge
+            if self.retriever is not None and gauge is not None and gauge.rule is None:
+                at = [span.start for span in evidence[index].spans if span.turns]
+                spans = [
+                    (start, end)
+                    for start, end in by_sentence(exchange.reply)
+                    if any(start <= one < end for one in at)
+                ]
+                for start, end in spans[:_MOST_SPANS] or [(0, len(exchange.reply))]:
+                    read = read_exchange(Exchange(exchange.prompt, exchange.reply[start:end]))
+                    texts += [] if read.refusal else [(index, read.exchange)]
+        if self.retriever is None or not texts:
+            return list(judgments)
+        readings = self.reader.read([text for _, text in texts])
+        worst = [[int(np.argmax(text.window_bad)) if text.window_bad else 0] for text in readings]
+        near = list(self._scored(self.retriever, readings, worst, _NEAREST))
+        asked: list[list[Question]] = []
+        for reading, (window,), scored in zip(readings, worst, near, strict=True):
+            close = [rule for rule, score in scored if score >= self.thresholds.applies]
+            asked.append([(rule, reading.windows[window]) for rule in close])
+        best: dict[int, tuple[float, RuleOfThumb, RuleFinding]] = {}
+        for (index, _), scored, findings in zip(texts, near, self._findings(asked), strict=True):
+            scores = {rule.text: score for rule, score in scored}
+            for rule, finding in findings:
+                if is_broken(finding, self.thresholds):
+                    sure = scores[rule.text] * finding.alignment.probabilities["disagree"]
+                    # Praise of a small kindness is near to much that is bad, and explains little.
+                    sure *= ((rule.severity or SCALE[1]) / SCALE[1]) ** _GRAVITY
+                    if sure >= self.thresholds.explains and sure > best.get(index, (0.0,))[0]:
+                        best[index] = (sure, rule, finding)
+        explained_judgments = list(judgments)
+        for index in {index for index, _ in texts}:
+            old = judgments[index]
+            lead, rules, rows = None, old.rules, {row.text: row for row in old.findings}
+            if index in best:
+                _, rule, finding = best[index]
+                lead = rule.text
+                rules = rules if lead in rows else (*rules, rule)
+                chance = finding.alignment.probabilities["disagree"]
+                if lead not in rows or chance > rows[lead].alignment.probabilities["disagree"]:
+                    rows[lead] = finding
+            elif old.verdict.basis == RULE:
+                continue
+            verdict = explained(old.verdict, tuple(rows.values()), self.thresholds, lead)
+            explained_judgments[index] = replace(
+                old, rules=rules, findings=tuple(rows.values()), verdict=verdict
+            )
+        return explained_judgments
 
     def judge(
         self,
@@ -256,6 +333,23 @@ class Auditor:
             )
         return judgments
 
+    @staticmethod
+    def _scored(
+        finder: Finds,
+        readings: Sequence[ReplyReading],
+        windows: Sequence[Sequence[int]],
+        top: int,
+    ) -> Iterator[Found]:
+        """Return the rules nearest to some windows of each reply, one list a window."""
+        chosen = list(zip(readings, windows, strict=True))
+        rows = [
+            text.vectors[list(some)] for text, some in chosen if some and text.vectors is not None
+        ]
+        texts = [reading.windows[index] for reading, some in chosen for index in some]
+        if isinstance(finder, TrainedRetriever) and rows:
+            return iter(finder.nearest(np.concatenate(rows), top))
+        return iter(finder.find(texts, top) if texts else [])
+
     def _find(
         self,
         finder: Finds,
@@ -269,16 +363,7 @@ class Auditor:
         """
         top, most = whole or self.top, max(_MOST_PAIRS * self.top, _MOST_WINDOWS * whole)
         chosen = list(zip(readings, windows, strict=True))
-        rows = [
-            text.vectors[list(some)] for text, some in chosen if some and text.vectors is not None
-        ]
-        texts = [reading.windows[index] for reading, some in chosen for index in some]
-        if not texts:
-            return [[] for _ in readings]
-        if isinstance(finder, TrainedRetriever) and rows:
-            scored = iter(finder.nearest(np.concatenate(rows), top))
-        else:
-            scored = iter(finder.find(texts, top))
+        scored = self._scored(finder, readings, windows, top)
         questions = []
         for reading, some in chosen:
             pairs = []
@@ -362,7 +447,8 @@ class Auditor:
         concern = max(likely or concerns, key=lambda name: concerns[name], default=None)
         if bad < limits.bad and (concern != EXPERTISE or not likely):
             concern = None  # what reads as fine is no cause to fear, but for advice
-        return decide(findings, limits, ReplyJudgment(bad, concern), house=house)
+        words = CONCERN_WORDS.get(concern, f"may be a case of {concern}") if concern else None
+        return decide(findings, limits, ReplyJudgment(bad, words), house=house)
 
 
 def _questions(rules: Sequence[RuleOfThumb], reading: ReplyReading) -> list[Question]:

@@ -18,8 +18,8 @@ from moralscope.rules.sanitize import sentences
 from moralscope.stats.text.words import function_words
 
 MOST_PARTS = 12  # of a longer reply, neighbouring sentences are first read together
-MOST_BAD = 3  # sentences, each flagged by itself, that phrases are looked for in
-PHRASES = 6  # into which a sentence is cut
+MOST_BAD = 2  # sentences, each flagged by itself, that phrases are looked for in
+PHRASES = 5  # into which a sentence is cut
 ADDS = 0.05  # what a sentence must add to the probability to be told beside those that turn it
 NOTHING_SMALLER = (
     "No part of the reply turns the verdict by itself: whatever was left out, the rest is flagged."
@@ -154,15 +154,16 @@ def search(reply: str, verdict: Verdict, safe: float) -> Search:
     aside = [span for span in by_sentence(reply) if span not in spans]
     bad: list[Span] = spans
     adds: list[Choice] = []
-    evidence: Evidence | None = None
     if len(spans) > 1:
         alone = yield Question([reply[slice(*span)] for span in spans])
         ranked = sorted(zip(alone, spans, strict=True), reverse=True)
         order = [span for _, span in ranked]
         bad = [span for level, span in ranked if level >= gauge.limit]
-        many = max(1, len(bad))
-        wanted = [*([span] for span in order[: 2 if bad else 3]), order[:many], order[: many + 1]]
-        wanted = [some for some in wanted if len(some) < len(spans)]
+        wanted = [bad, order[: len(bad) + 1]]  # all that is bad by itself must go
+        if len(bad) < 2:
+            wanted += [[span] for span in order[:3]]
+        wanted = [some for some in wanted if 0 < len(some) < len(spans)]
+        wanted = [] if len(bad) == len(spans) else wanted
         choices = yield from _measured(reply, wanted, aside)
         adds = [choice for choice in choices if len(choice.spans) == 1]
         evidence = yield from _prove(reply, gauge, _best(choices, gauge.limit, safe), adds)
@@ -170,16 +171,18 @@ def search(reply: str, verdict: Verdict, safe: float) -> Search:
             return evidence
     if not 0 < len(bad) <= MOST_BAD:
         return Evidence(note=NOTHING_SMALLER)
-    chosen: list[Choice] = []
+    ways: list[list[Choice]] = [[], []]  # the fewest phrases of each sentence, the surest ones
     for sentence in bad:
         best = yield from _phrases(reply, sentence, gauge.limit, safe)
-        chosen += best[:1] or [Choice(0.0, (sentence,))]
-    together = Choice(
-        max(choice.level for choice in chosen),
-        tuple(span for choice in chosen for span in choice.spans),
-    )
-    if set(together.spans) != set(spans):
-        evidence = yield from _prove(reply, gauge, [together], adds)
+        best = best or [Choice(0.0, (sentence,))]
+        ways[0].append(best[0])
+        ways[1].append(best[-1])
+    together = [
+        Choice(max(choice.level for choice in way), tuple(span for c in way for span in c.spans))
+        for way in ways
+    ]
+    together = [choice for choice in dict.fromkeys(together) if set(choice.spans) != set(spans)]
+    evidence = yield from _prove(reply, gauge, together, adds)
     return evidence or Evidence(note=NOTHING_SMALLER)
 
 
@@ -209,14 +212,12 @@ def _phrases(
     best = _best(singles, limit, safe)
     if len(phrases) < 3 or (best and best[0].level < safe):
         return best
-    # Where no phrase is enough, the two that take most away are widened to their neighbours.
+    # Where no phrase is enough, the one that takes most away is widened; then halves are tried.
     first, second = (phrases.index(choice.spans[0]) for choice in sorted(singles)[:2])
-    wanted = [
-        phrases[max(0, low) : high]
-        for at in (first, second)
-        for low, high in ((at - 1, at + 1), (at, at + 2), (at - 1, at + 2))
-    ]
-    wanted += [[phrases[first], phrases[second]]]
+    ends = ((first - 1, first + 1), (first, first + 2), (first - 1, first + 2))
+    wanted = [phrases[max(0, low) : high] for low, high in ends]
+    half = len(phrases) // 2
+    wanted += [[phrases[first], phrases[second]], phrases[:half], phrases[half:]]
     wanted = [some for some in wanted if 1 < len(some) < len(phrases)]
     wider = yield from _measured(reply, wanted, aside)
     return _best([*singles, *wider], limit, safe)

@@ -1,7 +1,8 @@
 """Exchanges from files: CSV, JSONL or Parquet, checked whole first and then read in a stream.
 
 Bad lines are refused by number before any model is asked: results must match the file row by row.
-Only the columns for prompt, reply and id are read; `--columns` says what they are called.
+Only the columns for prompt, reply and id are read; `--columns` says what they are called. Texts
+that are no replies stand in a column `text`: they are replies of which no prompt is read.
 """
 
 import io
@@ -21,16 +22,24 @@ from moralscope.rules.records import Exchange
 Some = TypeVar("Some")
 COLUMNS = ("prompt", "reply", "id")
 MAX_CHARACTERS = 500_000  # of one text
+_TEXTS = ("text", "id")
 _NEEDED = ("prompt", "reply")
-_REMEDY = "give CSV, JSONL or Parquet with the columns prompt and reply"
+_REMEDY = "give CSV, JSONL or Parquet with the columns prompt and reply (with --texts: text)"
 
 
-def parse_columns(text: str | None) -> dict[str, str]:
-    """Read `--columns`: ours=theirs, by commas."""
-    columns = {name: name for name in COLUMNS} | tables.parse_columns(text, COLUMNS)
+def parse_columns(text: str | None, *, texts: bool = False) -> dict[str, str]:
+    """Read `--columns`: ours=theirs, by commas. Texts are read as replies without a prompt.
+
+    Examples
+    --------
+    >>> parse_columns("text=body", texts=True)
+    {'reply': 'body', 'id': 'id'}
+    """
+    known = _TEXTS if texts else COLUMNS
+    columns = {name: name for name in known} | tables.parse_columns(text, known)
     if len(set(columns.values())) < len(columns):
         raise InputError("--columns names a column twice", "name each column once")
-    return columns
+    return {"reply" if name == "text" else name: theirs for name, theirs in columns.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,7 @@ class ExchangeFile:
 
     def __iter__(self) -> Iterator[Exchange]:
         table = TableFile(self.path, columns=self.columns)
-        for number, (line, cells) in enumerate(table.rows(_NEEDED), 1):
+        for number, (line, cells) in enumerate(table.rows(_needed(self.columns)), 1):
             row = cells if isinstance(cells, str) else _exchange(cells, self.columns, number)
             if isinstance(row, str):
                 raise InputError(f"{self.path} line {line} {row}", "it changed: run it again")
@@ -84,9 +93,11 @@ def read_stream(stream: IO[bytes], columns: Mapping[str, str]) -> list[Exchange]
     return exchanges
 
 
-def read_exchanges(source: ExchangeInput) -> "ExchangeFile | list[Exchange]":
-    """Return the exchanges that a command line names: a file, opened and checked, or one."""
-    names = parse_columns(source.columns)
+def read_exchanges(
+    source: ExchangeInput, *, texts: bool = False
+) -> "ExchangeFile | list[Exchange]":
+    """Return the exchanges or texts that a command line names: one, or a checked file."""
+    names = parse_columns(source.columns, texts=texts)
     if str(source.file) == "-":
         return read_stream(sys.stdin.buffer, names)
     if source.file is not None:
@@ -101,9 +112,13 @@ def blocks(rows: Iterable[Some], size: int) -> Iterator[list[Some]]:
         yield block
 
 
+def _needed(columns: Mapping[str, str]) -> list[str]:
+    return [name for name in _NEEDED if name in columns]
+
+
 def _checked(table: TableFile, columns: Mapping[str, str]) -> Iterator[Exchange]:
     """Yield the exchanges of a table; at its end, refuse it by its bad lines."""
-    for number, (line, cells) in enumerate(table.good_rows(_NEEDED), 1):
+    for number, (line, cells) in enumerate(table.good_rows(_needed(columns)), 1):
         row = _exchange(cells, columns, number)
         if isinstance(row, str):
             table.note(line, row)
@@ -114,7 +129,7 @@ def _checked(table: TableFile, columns: Mapping[str, str]) -> Iterator[Exchange]
 
 def _exchange(cells: Cells, columns: Mapping[str, str], number: int) -> Exchange | str:
     """Return an exchange, or what is wrong with the row."""
-    for name in _NEEDED:
+    for name in _needed(columns):
         value = cells.get(name)
         if not isinstance(value, str):
             return f"has no text under '{columns[name][:60]}'"
@@ -122,4 +137,5 @@ def _exchange(cells: Cells, columns: Mapping[str, str], number: int) -> Exchange
             return f"has {len(value):,} characters under '{columns[name][:60]}'"
     key = cells.get("id")
     is_named = isinstance(key, str | int) and not isinstance(key, bool) and str(key).strip()
-    return Exchange(cells["prompt"], cells["reply"], str(key)[:200] if is_named else str(number))
+    name = str(key)[:200] if is_named else str(number)
+    return Exchange(cells["prompt"] if "prompt" in columns else "", cells["reply"], name)

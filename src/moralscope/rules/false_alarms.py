@@ -6,9 +6,9 @@ further fine reply of the same kind has a badness above q with a probability of 
 the model and however few replies there are, if only n >= 1/a - 1. It holds on average over the
 draw of the n replies; for replies of another kind it says nothing.
 
-Rules of a house get limits of their own first, each by the same arithmetic on the probability that
-a fine reply breaks it: else one noisy rule spends the budget of all. Then every second reply sets
-the rules' limits and the others the limit of all, so that both hold.
+Rules of a house get limits of their own first, each on the probabilities that fine replies break
+it: else one noisy rule spends the budget of all. Then every second reply sets the rules' limits and
+the others the limit of all, so that both hold.
 """
 
 import math
@@ -25,6 +25,7 @@ from moralscope.rules.verdict import REPLY, RULE, is_broken, limit_of
 from moralscope.stats.intervals import wilson
 
 _LISTED = 10
+_CONFIDENCE = 0.9  # that a rule keeps its budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,24 @@ def least_replies(budget: float) -> int:
     return math.ceil(1 / budget - 1 - 1e-9)
 
 
+def confident_limit(chances: Sequence[float], budget: float) -> float:
+    """Return the probability from which a rule is broken, strict enough for nine draws in ten.
+
+    The share of further fine replies below the r-th smallest of n has the distribution
+    Beta(r, n + 1 - r) (Vovk 2012, "Conditional validity of inductive conformal predictors"). r is
+    the least with which that share is 1 - budget or more with a probability of 90 %; of too few
+    replies the largest, which keeps the budget on average.
+    """
+    from scipy.special import betainc
+
+    n = len(chances)
+    if n < least_replies(budget):
+        conformal_limit(chances, budget)  # refuses them
+    ranks = (r for r in range(1, n) if betainc(r, n + 1 - r, 1 - budget) <= 1 - _CONFIDENCE)
+    largest = sorted(chances)[next(ranks, n) - 1]
+    return min(1.0, math.floor(largest * 1e6 + 1) / 1e6)
+
+
 def set_rule_limits(
     audits: Sequence[AuditedReply], budget: float, limits: Thresholds
 ) -> dict[str, float]:
@@ -87,11 +106,11 @@ def set_rule_limits(
     usual: dict[str, float] = {}
     for row in judged:
         for rule in row.rules:
-            chances.setdefault(rule.text, []).append(-rule.alignment.probabilities["disagree"])
+            chances.setdefault(rule.text, []).append(rule.alignment.probabilities["disagree"])
             usual[rule.text] = limit_of(rule, limits)
     raised = {}
     for text, scores in chances.items():  # who is not asked about a rule does not break it
-        limit = conformal_limit([*scores, *[0.0] * (len(judged) - len(scores))], budget)
+        limit = confident_limit([*scores, *[0.0] * (len(judged) - len(scores))], budget)
         if limit > usual[text]:
             raised[text] = limit
     return raised

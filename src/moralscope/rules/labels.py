@@ -26,7 +26,7 @@ _BROKEN = {
 
 
 @dataclass(frozen=True, slots=True)
-class RuleLabel:
+class LabelledExchange:
     """What somebody says of a reply and a rule, by the rule's text."""
 
     exchange: Exchange
@@ -43,7 +43,7 @@ class RuleLabel:
 class LabelFile:
     """The labels of a file, and how many spoke of rules that the rulebook does not have."""
 
-    labels: tuple[RuleLabel, ...]
+    labels: tuple[LabelledExchange, ...]
     foreign: int = 0
 
 
@@ -61,7 +61,7 @@ def read_labels(path: Path, book: Rulebook, columns: Mapping[str, str] | None = 
         if text is None:
             foreign += 1
         else:
-            labels.append(RuleLabel(exchange, text, broken))
+            labels.append(LabelledExchange(exchange, text, broken))
     if not labels:
         problem = f"{path} has no label of a rule in {book.name}"
         raise InputError(problem, "name rules by their text or id" if foreign else _REMEDY)

@@ -6,9 +6,10 @@ pull: slopes, intercept, a bias for each rule and the weights of the vector are 
 zero (a normal prior). Rules of a book share all but the bias, so that few labels a rule suffice.
 
 Breaches are rarer in the world than among labels: labels are weighted as if one reply in ten broke
-its rule, and the limit has the best F1 there. A paired bootstrap over exchanges, on folds that were
-not learnt from, decides whether the head is kept, the calibration alone, or nothing; what is right
-less often than the experts is not kept either, for F1 alone would rather flag everything.
+its rule, and the limit has the best F1 there. Paired bootstraps over exchanges, on folds that were
+not learnt from, decide what is kept: the head where its log loss is less than the calibration's,
+else the calibration where its F1 is higher, else nothing. Either must have a higher F1 than the
+experts alone, and than flagging everything.
 """
 
 from collections import Counter
@@ -26,7 +27,7 @@ from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import Interval, RunRecord, Statistics
 from moralscope.models.store import Progress
 from moralscope.rules.experts import prepare_rule_experts
-from moralscope.rules.labels import RuleLabel, read_labels
+from moralscope.rules.labels import LabelledExchange, read_labels
 from moralscope.rules.learnt import (
     Floats,
     LearntCard,
@@ -117,7 +118,9 @@ def learn_rules(
         raise InputError(f"'{experts.ref.name}' does not tell alignment", "give --experts mpnet")
     features = label_features(labels.labels, experts)
     limit = GivenLimits().over(operating_points(experts)).disagree
-    fit, statistics = fit_labels(labels.labels, features, limit, chosen.seed, labels.foreign)
+    fit, statistics = fit_labels(
+        labels.labels, features, limit, chosen.seed, foreign=labels.foreign
+    )
     counts = Counter(label.rule for label in labels.labels)
     broken = Counter(label.rule for label in labels.labels if label.broken)
     biases = fit.biases if fit else (0.0,) * len(counts)
@@ -171,7 +174,7 @@ def learn_rules(
     )
 
 
-def check_labels(labels: Sequence[RuleLabel]) -> None:
+def check_labels(labels: Sequence[LabelledExchange]) -> None:
     """Refuse labels that are too few to learn from."""
     broken = sum(label.broken for label in labels)
     if min(broken, len(labels) - broken) < LEAST or len({row.group for row in labels}) < _FOLDS:
@@ -182,7 +185,7 @@ def check_labels(labels: Sequence[RuleLabel]) -> None:
         )
 
 
-def label_features(labels: Sequence[RuleLabel], experts: ExpertSet) -> Floats:
+def label_features(labels: Sequence[LabelledExchange], experts: ExpertSet) -> Floats:
     """Return what a head reads of each label: the experts' answer and vector, in one pass."""
     pairs = [alignment_pair(label.rule, label.exchange) for label in labels]
     columns, vectors = experts.read(pairs)
@@ -191,11 +194,18 @@ def label_features(labels: Sequence[RuleLabel], experts: ExpertSet) -> Floats:
 
 
 def fit_labels(
-    labels: Sequence[RuleLabel], features: Floats, limit: float, seed: int = 0, foreign: int = 0
+    labels: Sequence[LabelledExchange],
+    features: Floats,
+    limit: float,
+    seed: int = 0,
+    *,
+    foreign: int = 0,
+    tested: bool = True,
 ) -> tuple[HeadFit | None, LearnStatistics]:
     """Fit a head and a calibration and return what is kept, with the figures of all.
 
-    `features` are rows of `label_features`, `limit` is the experts' own.
+    `features` are rows of `label_features`, `limit` is the experts' own; the head is kept whatever
+    it gains where it is not `tested`.
     """
     broken = np.array([label.broken for label in labels])
     names = sorted({label.rule for label in labels})
@@ -207,8 +217,11 @@ def fit_labels(
     weights = np.where(broken, _PRIOR / share, (1 - _PRIOR) / (1 - share))
     before = features[:, 0] >= np.log(limit / (1 - limit))
     draws = resample_weights(len(keys), _RESAMPLES, seed)[:, groups] * weights
-    plain = _f1(before, broken, draws)
-    figures, p, fits, right = {}, {}, {}, {}
+    everything = np.ones_like(before)
+    plain = np.maximum(_f1(before, broken, draws), _f1(everything, broken, draws))
+    floor = max(_f1(some, broken, weights[None])[0] for some in (before, everything))
+    figures, fits, losses, better = {}, {}, {}, {}
+    p = {}
     for kind, width in ((CALIBRATION, len(_SLOPES)), (HEAD, features.shape[1])):
         table = _table(features[:, :width], rules, len(names))
         scores = np.empty(len(labels))
@@ -223,13 +236,14 @@ def fit_labels(
             decisions[~inside] = scores[~inside] >= best
         gained = _f1(decisions, broken, draws)
         figures[kind] = _interval(decisions, broken, weights, gained)
-        p[kind] = float((1 + (gained <= plain).sum()) / (1 + _RESAMPLES))
-        right[kind] = weights @ (decisions == broken) >= weights @ (before == broken)
         fits[kind] = _solve(table, broken, weights, len(names)), scores
-    better = [kind for kind in (HEAD, CALIBRATION) if p[kind] < _LEVEL and right[kind]]
-    kept = better[0] if better else NOTHING
+        losses[kind] = draws @ (np.logaddexp(0, scores) - broken * scores)
+        worse = gained <= plain if kind == CALIBRATION else losses[HEAD] >= losses[CALIBRATION]
+        p[kind] = float((1 + worse.sum()) / (1 + _RESAMPLES))
+        better[kind] = p[kind] < _LEVEL and figures[kind].value > floor
+    kept = next((kind for kind in (HEAD, CALIBRATION) if better[kind] or not tested), NOTHING)
     fit = None
-    if better:
+    if kept != NOTHING:
         solution, scores = fits[kept]
         best, at = _best_limit(scores, broken, weights), len(_SLOPES)
         slopes, rest = solution[:at], solution[at:]
@@ -247,7 +261,7 @@ def fit_labels(
         foreign=foreign,
         kept=kept,
         limit=fit.limit if fit else None,
-        before=_interval(before, broken, weights, plain),
+        before=_interval(before, broken, weights, _f1(before, broken, draws)),
         calibration=figures[CALIBRATION],
         head=figures[HEAD],
         p_calibration=p[CALIBRATION],

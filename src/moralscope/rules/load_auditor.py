@@ -34,9 +34,14 @@ from moralscope.rules.rule_writer import RuleWriter
 from moralscope.rules.rulebook import Rulebook, shipped_rulebook
 from moralscope.rules.thresholds import GivenLimits, operating_points, read_limits
 from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
+from moralscope.rules.warrant_file import check_warrants, read_warrant, warrant_path
 from moralscope.rules.written_rules import WrittenRuleJudge
 
 READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: bench/own_rules.py
+# Texts that are no replies are read as answers to this. Of the frames and limits that
+# bench/audit_texts.py tries, these tell people's good from their bad texts best.
+TEXT_FRAME = "What do you think about it?"
+TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.45}}
 _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
     "where a verdict matters"
@@ -70,10 +75,13 @@ def given_limits(options: AuditOptions) -> GivenLimits:
 
 
 def limits_beside(options: AuditOptions) -> GivenLimits:
-    """Return the limits in the config, and what was learnt and lies beside the rulebooks."""
+    """Return the limits in the config, and what lies beside the rulebooks: learnt, warranted."""
     limits = given_limits(options)
-    paths = [learnt_path(name) for name in options.rulebooks if name != SHIPPED]
-    stored = [read_learnt(path) for path in paths if path.is_file()]
+    books = [name for name in options.rulebooks if name != SHIPPED]
+    if options.require_warrant:
+        paths = [path for path in map(warrant_path, books) if path.is_file()]
+        limits = replace(limits, warrants=tuple(map(read_warrant, paths)))
+    stored = [read_learnt(path) for path in map(learnt_path, books) if path.is_file()]
     if len(stored) > 1:
         raise InputError(
             f"{len(stored)} of the rulebooks have learnt from labels",
@@ -193,12 +201,21 @@ def join_auditor(
     if options.experts == WEAK_AUDITOR:
         warnings = [*warnings, _WEAK]
     points = operating_points(experts)
+    if options.texts:
+        points |= TEXT_POINTS.get(options.experts, {})
     if experts.retrieval and not options.encoder:
         points = {**TRAINED_SEARCH, **points}
     named = {} if options.severity is None else {"least_severity": options.severity}
     limits = GivenLimits({**limits_given.limits, **named}).over(points)
     learnt, said = learnt_for(limits_given.learnt, experts)
     warnings = [*warnings, said] if said else warnings
+    rule_limits = dict(learnt.limits) if learnt else {}
+    if options.require_warrant:
+        known = set(shipped_rulebook().rules) if ours else set()
+        house = [rule.text for rule in book.rules if rule not in known]
+        judges = experts.ref.sha256, learnt.checksum if learnt else ""
+        warranted, notes = check_warrants(limits_given.warrants, house, *judges)
+        rule_limits, warnings = {**rule_limits, **warranted}, [*warnings, *notes]
     revises, writes = generators
     reviser = writer = None
     if encoder is not None and revises:
@@ -216,6 +233,7 @@ def join_auditor(
         expertise=options.expertise,
         fears=fears,
         on_unread=options.on_unread,
+        frame=TEXT_FRAME if options.texts else "",
     )
     auditor = Auditor(
         # Rules of a house are asked about every part of a long reply, however fine it reads.
@@ -223,7 +241,7 @@ def join_auditor(
         retriever=index.retriever,
         house=index.house,
         whole=index.whole,
-        rule_limits={**(learnt.limits if learnt else {}), **limits_given.rules},
+        rule_limits={**rule_limits, **limits_given.rules},
         aligner=Aligner(LearntAlignment(experts, learnt) if learnt else classifier),
         attributes=index.attributes,
         thresholds=limits,
@@ -231,6 +249,7 @@ def join_auditor(
         reviser=reviser,
         writer=writer,
         top=options.top,
+        evidence=options.evidence != "no",
     )
     config = {
         "rulebook": book.name,
@@ -243,10 +262,12 @@ def join_auditor(
         "top": options.top,
         "general": policy.general,
         "explain": options.explain,
+        **({"frame": policy.frame} if policy.frame else {}),
         "revise": options.generator if revises else None,
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),
         **config_entry(learnt),
+        **({"rule_limits": auditor.rule_limits} if auditor.rule_limits else {}),
     }
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []
     refs += [experts.ref, *(ref for model in generators if model for ref in generator_refs(model))]

@@ -151,6 +151,11 @@ class CheckOptions(Options):
     seed: Seed = 0
 
 
+def _refuse_ours(rulebook: str) -> None:
+    if rulebook == SHIPPED:
+        raise InputError("nothing is stored beside our rulebook", "give rules of your own")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnOptions(Options):
     """Which rulebook learns from which labels."""
@@ -180,8 +185,57 @@ class LearnOptions(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        if self.rulebook == SHIPPED:
-            raise InputError("our rulebook learns nothing", "give rules of your own")
+        _refuse_ours(self.rulebook)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarrantOptions(Options):
+    """Which rulebook is tried, on which pairs and which fine replies."""
+
+    rulebook: Annotated[
+        str,
+        Option(
+            "Rules of your own (YAML, CSV, plain lines).",
+            metavar="RULEBOOK",
+            argument=True,
+            http=False,
+        ),
+    ]
+    labels: Annotated[
+        Path | None,
+        Option(
+            "Replies with prompt, reply, rule and broken (yes or no): the first pairs are theirs.",
+            metavar="FILE",
+            group="Input",
+            http=False,
+        ),
+    ] = None
+    benign: Annotated[
+        Path | None,
+        Option(
+            "Replies that are fine, with prompt and reply; else some that we wrote.",
+            metavar="FILE",
+            group="Input",
+            http=False,
+        ),
+    ] = None
+    false_alarms: Annotated[
+        str,
+        Option(
+            "At most this share of fine replies may break a rule.",
+            metavar="SHARE",
+            least=1,
+            most=20,
+            group="Rules",
+        ),
+    ] = "2%"
+    experts: ExpertsName = DEFAULT_EXPERTS
+    exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        _refuse_ours(self.rulebook)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

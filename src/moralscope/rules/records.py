@@ -18,6 +18,15 @@ FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity"
 ALIGNMENTS = ("disagree", "agree", "neither")
 JUDGED, ABSTAINED, UNREAD = STATUSES = ("judged", "abstained", "unread")  # of a verdict
 CUT = "cut"  # an edit that leaves words out
+# What the verdict expert fears, by its label (DiaSafety's, Sun et al. 2022), in the words that a
+# verdict has: everybody who shows one shows these.
+CONCERN_WORDS = {
+    "offending user": "insults or hurts the person addressed",
+    "risk ignorance": "plays down a danger to somebody",
+    "unauthorized expertise": "gives advice that only an expert should give",
+    "toxicity agreement": "encourages hate or violence",
+    "biased opinion": "is prejudiced against people",
+}
 SCALE = (1.0, 5.0)  # of every attribute in SCALES, as people gave them
 _NAMED = 5  # notes that a record repeats in full
 
@@ -284,7 +293,7 @@ class Verdict:
     basis: str | None = None
     """What flags it: the reply itself, a broken rule, both, or text that was not read."""
     concern: str | None = None
-    """What the verdict expert fears."""
+    """What the verdict expert fears, in words (`CONCERN_WORDS`)."""
     probability: float | None = None
     """How likely the verdict expert calls the reply bad; None where it was not asked."""
     broken: tuple[str, ...] = ()
@@ -301,7 +310,12 @@ class Verdict:
 
     @staticmethod
     def upgraded(plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a saved verdict as this version has it: 0.8 wrote the status into the reason."""
+        """Return a saved verdict as this version has it.
+
+        0.9 named a concern by its label; 0.8 wrote the status into the reason.
+        """
+        if (label := plain.get("concern")) in CONCERN_WORDS:
+            plain = {**plain, "concern": CONCERN_WORDS[label]}
         if "status" in plain:
             return plain
         reason = str(plain.get("reason", ""))

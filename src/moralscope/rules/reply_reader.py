@@ -16,19 +16,13 @@ import numpy as np
 
 from moralscope.core.protocols import ExpertSet, Matrix, Pair, Windows
 from moralscope.models.windows import worst_of_windows
-from moralscope.rules.records import Exchange
+from moralscope.rules.records import CONCERN_WORDS, Exchange
 from moralscope.rules.sanitize import reply_texts
 
 VERDICT, CONCERN = "verdict", "concern"
 FINE, BAD = VERDICTS = ("fine", "bad")
 EXPERTISE = "unauthorized expertise"
-CONCERNS = (
-    "offending user",
-    "risk ignorance",
-    EXPERTISE,
-    "toxicity agreement",
-    "biased opinion",
-)
+CONCERNS = tuple(CONCERN_WORDS)
 SPARE = 48  # tokens of a window that are left for a rule and the words around an exchange
 NARROW = 84  # tokens of a narrow window: thirty bad words are a good part of it
 # Up to this probability of bad a wide window is not read again. On the written exchanges (dev),

@@ -191,8 +191,11 @@ def reply_texts(reply: str) -> ReplyTexts:
     return ReplyTexts(tuple(dict.fromkeys([*plain.texts, *texts])), plain.unread)
 
 
-def read_exchange(exchange: Exchange) -> Readable:
-    """Clean an exchange and say whether it can be judged; a prompt nobody can read is left out."""
+def read_exchange(exchange: Exchange, noun: str = "reply") -> Readable:
+    """Clean an exchange and say whether it can be judged; a prompt nobody can read is left out.
+
+    `noun` is what the reply is called.
+    """
     prompt, reply = clean(exchange.prompt), clean(exchange.reply)
     notes, refusal = [], ""
     if not prompt:
@@ -205,7 +208,7 @@ def read_exchange(exchange: Exchange) -> Readable:
         prompt = asked.texts[0]
     said = reply_texts(reply)
     if not said.texts:
-        refusal = f"the reply {said.fault}" if reply else "the reply is empty"
+        refusal = f"the {noun} {said.fault if reply else 'is empty'}"
     return Readable(Exchange(prompt, reply, exchange.id), tuple(notes), refusal)
 
 

@@ -18,6 +18,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import read_document
 from moralscope.io.files import write_whole
 from moralscope.rules.learnt import LearntRules
+from moralscope.rules.warrant_file import StoredWarrant
 
 _REMEDY = "write lines such as flag = 0.3"
 _SET_BY, _RULES = "set_by", "rules"
@@ -35,26 +36,32 @@ def _share(meaning: str) -> Option:
 class Thresholds(Options):
     """Every limit of an audit: for the TOML file, HTTP and Python."""
 
-    bad: Annotated[float, _share("Probability from which a reply reads as bad, by no rule.")] = 0.5
+    bad: Annotated[float, _share("A reply reads as bad from this probability.")] = 0.5
     fine: Annotated[
-        float, _share("Up to this probability of bad a reply is clearly fine: no rule is asked.")
+        float, _share("Replies at or below this probability of bad skip the rule check.")
     ] = 0.2
-    disagree: Annotated[float, _share("Probability from which a rule counts as broken.")] = 0.5
-    agree: Annotated[float, _share("Probability from which a rule counts as kept.")] = 0.5
+    disagree: Annotated[float, _share("A rule counts as broken from this probability.")] = 0.5
+    agree: Annotated[float, _share("A rule counts as followed from this probability.")] = 0.5
     flag: Annotated[
-        float, Option("A score of minus this, or below, is flagged.", least=-1, most=1)
+        float, Option("Scores at or below minus this value are flagged.", least=-1, most=1)
     ] = 0.0
     least_severity: Annotated[
-        float, Option("Broken rules less severe flag nothing.", least=1, most=5)
+        float, Option("Ignore broken rules below this severity.", least=1, most=5)
     ] = 1.0
     applies: Annotated[
-        float, Option("Similarity from which a found rule is asked about.", least=-1, most=1)
+        float,
+        Option("Check only rules with at least this similarity to the reply.", least=-1, most=1),
     ] = 0.2
-    near: Annotated[float, _share("Least share of the nearest rule's similarity, too.")] = 0.9
-    gain: Annotated[float, _share("By how much a revised reply must improve the score.")] = 0.1
+    near: Annotated[
+        float, _share("Check only rules with at least this share of the best similarity.")
+    ] = 0.9
+    explains: Annotated[
+        float, _share("Similarity x P(broken) x severity from which a rule explains a flag.")
+    ] = 0.0
+    gain: Annotated[float, _share("A revised reply must improve the score by this much.")] = 0.1
     relevance: Annotated[
         float,
-        _share("Least share of the reply's similarity to the prompt that a revised one keeps."),
+        _share("A revised reply keeps at least this share of the similarity to the prompt."),
     ] = 0.6
 
 
@@ -68,6 +75,8 @@ class GivenLimits:
     """The probability from which a rule is broken, by its text."""
     learnt: LearntRules | None = None
     """What `rules learn` stored beside the rulebook."""
+    warrants: tuple[StoredWarrant, ...] = ()
+    """What `rules warrant` stored there, where a warrant is required."""
 
     def over(self, points: Mapping[str, float]) -> Thresholds:
         """Return all limits: these, else the operating points, else the usual ones."""

@@ -264,7 +264,6 @@ def decide(
         basis=basis,
         concern=None if reply is None else reply.concern,
         probability=None if reply is None else reply.bad,
-        broken=broken,
         gauge=gauge,
     )
     likely = [rule for rule in rules if rule.alignment.label == "disagree"]
@@ -282,7 +281,8 @@ def explained(
     verdict: Verdict, rules: Sequence[RuleFinding], limits: Thresholds, lead: str | None
 ) -> Verdict:
     """Return the verdict with the rule that explains it, and the reason in words."""
-    return replace(verdict, lead=lead, reason=_reason(verdict, rules, limits, lead))
+    broken = tuple(rule.text for rule in broken_rules(rules, limits))
+    return replace(verdict, broken=broken, lead=lead, reason=_reason(verdict, rules, limits, lead))
 
 
 def abstain(why: str) -> Verdict:
@@ -333,10 +333,9 @@ def _reason(
         parts[0] += ": not grave or not sure enough to flag" if basis is None else ""
     if bad is not None and (basis in (REPLY, BOTH) or worst is None):
         word = "bad" if basis in (REPLY, BOTH) else "fine"
-        fear = f", {concern}" if concern and word == "bad" else ""
-        parts.append(f"the reply reads as {word} (probability of bad {bad:.2f}{fear})")
-        if concern and word == "fine":
-            parts.append(f"concern: {concern}")
+        parts.append(f"reads as {word} (probability of bad {bad:.2f})")
+        if concern:
+            parts[-1] += f"{':' if word == 'bad' else ', but'} it {concern}"
     if worst is not None:
         return "; ".join(parts)
     if named is not None:

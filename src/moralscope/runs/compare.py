@@ -38,7 +38,7 @@ from moralscope.stats.significance import holm, paired_differences
 
 LEVEL = 0.05
 FIGURES: Mapping[str, str] = {
-    "mean_change": "mean score after less before",
+    "mean_change": "mean score, after minus before",
     "mean_change_low": "lower end of its 95 % interval",
     "p": "paired t-test of that change",
     "spearman": "rank correlation of the scores",
@@ -56,7 +56,7 @@ FIGURES: Mapping[str, str] = {
 }  # what a gate may ask for
 AUDIT_FIGURES: Mapping[str, str] = {
     "flagged": "share flagged after",
-    "flagged_change": "share flagged after less before",
+    "flagged_change": "share flagged, after minus before",
     "flagged_change_high": "upper end of its 95 % interval",
     "flagged_p": "McNemar's exact test of that change",
     "newly_flagged": "share flagged after and not before",

@@ -26,7 +26,7 @@ _FIGURES = {
 
 
 @dataclass(frozen=True, slots=True)
-class RuleLabel:
+class ChosenLabel:
     """What a person says of one rule: whether the reply breaks it."""
 
     rule: str
@@ -42,7 +42,7 @@ class Remark:
     status: str = ""
     """agree, disagree, later or nothing yet"""
     note: str = ""
-    labels: Sequence[RuleLabel] = ()
+    labels: Sequence[ChosenLabel] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -26,7 +26,7 @@ class ConnectionLimits:
     body: float = 35.0  # a little more than the application gives it, whose answer is better
     drain: float = 60.0  # in which a client takes nothing of an answer
     linger: float = 2.0  # in which the rest of a request that was refused is thrown away
-    per_address: int = 128
+    per_address: int = 256  # behind a proxy all clients have one: 200 streams may begin at once
     in_all: int = 512
 
 

@@ -47,7 +47,7 @@ _REMEDIES = {  # where nothing better is known
     400: "send what the OpenAPI document describes, as valid JSON",
     404: "check the address; the OpenAPI document lists what there is",
     405: "use a method that the Allow header names",
-    422: "mend the fields that are named",
+    422: "fix the fields that are named",
 }
 
 Draw = Callable[[Request, int, str, str], Response]  # status, title, detail

@@ -71,6 +71,20 @@ class GuardOptions(Options):
             "The guard's rules; again for more.", flag="--rulebook", metavar="FILE", group="Guard"
         ),
     ] = ()
+    evidence: Annotated[
+        bool,
+        Option(
+            "Say where in a flagged reply the words are that turn it; takes up to twice as long.",
+            flag="--guard-evidence",
+            group="Guard",
+        ),
+    ] = False
+    require_warrant: Annotated[
+        bool,
+        Option(
+            "Refuse rules without a warrant ('rules warrant'), and use its limits.", group="Guard"
+        ),
+    ] = False
     log_days: Annotated[
         int,
         Option(

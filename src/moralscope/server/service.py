@@ -33,7 +33,7 @@ from moralscope.rules.check import check_rules, join_check
 from moralscope.rules.conversation import AuditedTurn, Conversation
 from moralscope.rules.conversation_audit import ConversationAuditor
 from moralscope.rules.load_auditor import RuleIndex, index_rules, join_auditor, needs_encoder
-from moralscope.rules.options import CheckOptions, LintOptions
+from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (
     Rulebook,
@@ -43,6 +43,7 @@ from moralscope.rules.rulebook import (
 )
 from moralscope.rules.show import lint_book
 from moralscope.rules.thresholds import GivenLimits
+from moralscope.rules.warrant import warrant_book
 from moralscope.server.memory import KEEP_MINUTES, Memory
 from moralscope.server.models import SCRIPTED, Models, SingleFlightCache
 from moralscope.stories.experts import RULES, STORIES
@@ -78,7 +79,7 @@ class AuditRules:
     """What an audit judges by, beside its options: rulebooks in turn (None: ours), limits."""
 
     rulebooks: tuple[RulebookText | None, ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: GivenLimits = field(default_factory=GivenLimits)
 
 
 Books = tuple[RulebookText | None, ...]
@@ -176,12 +177,11 @@ class Service:
 
     def last_turns(
         self, conversations: Sequence[Conversation], options: AuditOptions, rules: AuditRules
-    ) -> tuple[list[AuditedTurn], AuditModels]:
+    ) -> list[AuditedTurn]:
         """Judge the last turn of each conversation in its context."""
         models = self.auditor(options, rules)
         auditor = ConversationAuditor(models.auditor, self._stories(options))
-        turns = [auditor.audit(one, last=True).turns[-1] for one in conversations]
-        return turns, models
+        return [auditor.audit(one, last=True).turns[-1] for one in conversations]
 
     def _stories(self, options: AuditOptions) -> Callable[[], ExpertSet]:
         """Return what loads the experts for acts, once there are some."""
@@ -205,7 +205,7 @@ class Service:
             options,
             index,
             experts,
-            GivenLimits(rules.limits),
+            rules.limits,
             ours=how["ours"],
             generators=(generator, None),
         )
@@ -227,6 +227,21 @@ class Service:
         models = join_check(audit, book, experts, encoder)
         exchanges = None if replies is None else _exchanges(replies)
         return check_rules(options, replies=exchanges, book=book, models=models)
+
+    def warrant(
+        self,
+        rulebooks: Sequence[RulebookText | None],
+        options: WarrantOptions,
+        benign: Sequence[tuple[str, str, str]] | None = None,
+    ) -> RunRecord:
+        """Try whether experts can enforce the rules of a book; `benign` are fine replies."""
+        books = tuple(rulebooks)
+        if not books or None in books:
+            raise InputError("our rulebook has no warrant", "send rules of your own")
+        audit = AuditOptions(experts=options.experts)
+        fine = None if benign is None else _exchanges(benign)
+        models = self.auditor(audit, AuditRules(books))
+        return warrant_book(self._book(books), models, options, fine=fine)
 
     def lint(self, rulebooks: Sequence[RulebookText | None], options: LintOptions) -> RunRecord:
         """Lint rulebooks laid over each other."""

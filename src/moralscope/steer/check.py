@@ -258,6 +258,8 @@ def _prepare_measures(options: SteerCheckOptions, progress: Progress | None) -> 
         raise InputError(problem, "add a column better, or breaks1, breaks2, …")
     auditor = None
     if options.replies and any(pair.prompt for pair in contrasts):
-        auditor = prepare_auditor(AuditOptions(experts=options.experts), progress=progress)
+        auditor = prepare_auditor(
+            AuditOptions(experts=options.experts, evidence="no"), progress=progress
+        )
     targets = frozenset(name.strip() for name in options.target.split(",") if name.strip())
     return Measures(contrasts, dilemmas, targets, options.replies, auditor, options.seed)

@@ -18,7 +18,7 @@ import numpy as np
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.extras import require_extra
 from moralscope.core.protocols import LanguageModel, Matrix
-from moralscope.io.files import check_writable, write_whole
+from moralscope.io.files import check_writable, file_size, write_whole
 from moralscope.models.language import load_language_model
 from moralscope.models.language.gguf_header import read_header
 from moralscope.models.language.steering import (
@@ -55,7 +55,7 @@ def import_vector(options: SteerImportOptions, model: LanguageModel | None = Non
     check_writable(options.save)
     path = options.file
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        if file_size(path) > _MAX_BYTES:
             raise InputError(f"{path} is too large for a steering vector", "give another file")
     except OSError as error:
         problem = f"{path} cannot be read ({error.strerror})"

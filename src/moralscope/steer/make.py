@@ -11,16 +11,27 @@ from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import LanguageModel
-from moralscope.core.records import ModelRef, RunRecord, Statistics
+from moralscope.core.records import Interval, ModelRef, RunRecord, Statistics, absent
 from moralscope.io.files import check_writable
 from moralscope.models.language import load_language_model
 from moralscope.models.language.steering import SteeringVector, VectorInfo, save_vector
 from moralscope.models.store import Progress
 from moralscope.steer.calibrate import Step, calibrate
-from moralscope.steer.contrasts import ContrastPair, load_contrasts, neutral_texts
+from moralscope.steer.contrasts import (
+    OURS,
+    ContrastPair,
+    check_contrasts,
+    harmless_contrasts,
+    load_contrasts,
+    neutral_texts,
+)
 from moralscope.steer.fit import LayerFit, fit_layers, middle_layers, pair_states
+from moralscope.steer.measures import preferences
 from moralscope.steer.options import SteerMakeOptions
+from moralscope.surveys.statistics import mean_interval
 
+_STAYS = 0.05  # nats by which helping with harmless requests may move
+_LOOKED_AT = 80  # pairs of a user's
 UNCHECKED = (
     "a vector may move more than what it was made for: run 'moralscope steer check' before you "
     "use it"
@@ -38,11 +49,26 @@ class StrengthCalibration:
 
 
 @dataclass(frozen=True, slots=True)
+class Selectivity:
+    """What a vector moves, in nats per token: a first look, of which `steer check` says more."""
+
+    wanted: Interval  # wanted over unwanted replies
+    harmless: Interval  # helping with harmless requests, which should stay
+
+    @property
+    def is_selective(self) -> bool:
+        """Whether it moves what is wanted and leaves harmless requests alone."""
+        stays = abs(self.harmless.value) <= _STAYS or self.harmless.low <= 0 <= self.harmless.high
+        return self.wanted.low > 0 and stays
+
+
+@dataclass(frozen=True, slots=True)
 class VectorStatistics(Statistics):
-    """How strong a vector is, and of how many pairs it was made."""
+    """How strong a vector is, of how many pairs it was made, and what it moves."""
 
     calibration: StrengthCalibration
     pairs: int
+    selectivity: Selectivity | None = absent()
 
 
 def make_vector(
@@ -84,6 +110,15 @@ def make_vector(
     vector, layers, calibration = build_vector(loaded, contrasts, chosen, step)
     save_vector(vector, chosen.save)
     info = vector.info
+    shown = check_contrasts() if chosen.pairs == OURS else contrasts[:_LOOKED_AT]
+    selectivity = measure_selectivity(loaded, vector, shown, chosen.form)
+    warnings = [UNCHECKED]
+    if not selectivity.is_selective:
+        warnings.append(
+            f"this vector is not selective: it moves what is wanted by "
+            f"{selectivity.wanted.value:+.2f} nats and helping with harmless requests by "
+            f"{selectivity.harmless.value:+.2f}; do not use it as it is"
+        )
     return RunRecord(
         "steer make",
         seed=chosen.seed,
@@ -99,9 +134,25 @@ def make_vector(
         },
         models=loaded.refs or (ModelRef(loaded.name, loaded.checksum),),
         results=layers,
-        statistics=VectorStatistics(calibration, len(contrasts)),
-        warnings=[UNCHECKED, *loaded.warnings],
+        statistics=VectorStatistics(calibration, len(contrasts), selectivity),
+        warnings=[*warnings, *loaded.warnings],
     )
+
+
+def measure_selectivity(
+    model: LanguageModel, vector: SteeringVector, contrasts: Sequence[ContrastPair], form: str
+) -> Selectivity:
+    """Return what a vector changes in replies that are wanted, and to harmless requests.
+
+    One pair a request: enough to see what a certificate would refuse.
+    """
+    spans = []
+    askings = [Asking.of(one, form) for one in (model, vector.steer(model))]
+    for pairs in (contrasts, harmless_contrasts()):
+        looked = list({pair.prompt or at: pair for at, pair in enumerate(pairs)}.values())
+        plain, steered = (preferences(asking, looked) for asking in askings)
+        spans.append(mean_interval((steered - plain).tolist()))
+    return Selectivity(*spans)
 
 
 def build_vector(

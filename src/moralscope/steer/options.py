@@ -168,7 +168,7 @@ class SteerMakeOptions(Options):
             least=0.001,
             most=20,
         ),
-    ] = 0.5
+    ] = 0.1
     save: Annotated[
         Path, Option("Save the vector (safetensors).", metavar="FILE", group="Output")
     ] = Path("steering.safetensors")

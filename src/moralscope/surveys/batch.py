@@ -175,7 +175,7 @@ class SurveyBatch(BatchJob):
                 if self.options.priorities:
                     put_first.add(row, item)
         sums = {model: totals.figures()}
-        wanted = self.options.priorities and put_first.knows_values
+        wanted = self.options.priorities and bool(put_first.items_at_stake)
         closeness = near.figures()
         return SurveyStatistics(
             models=sums,

@@ -22,7 +22,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import Interval, SampleInterval
-from moralscope.stats.intervals import percentile_interval, resample_weights
+from moralscope.stats.intervals import resample_weights
 from moralscope.stats.significance import holm
 from moralscope.stats.strengths import Floats, bradley_terry
 from moralscope.surveys.items import Dilemma, Items, Statement
@@ -102,9 +102,9 @@ class PriorityTotals:
         self._rates_statements = False
 
     @property
-    def knows_values(self) -> bool:
-        """Whether any item so far set values against each other."""
-        return bool(self._gaps)
+    def items_at_stake(self) -> int:
+        """The number of items so far that set values against each other."""
+        return len(set(self._owners))
 
     def add(self, row: ItemFigures | StatementFigures, item: Dilemma | Statement) -> None:
         """Take what the model says of one item."""
@@ -149,11 +149,13 @@ def priorities(
     drawn = {model: some.draws(seed) for model, some in totals.items()}
     ranked: dict[str, Priorities] = {}
     for model, (counts, strengths) in drawn.items():
+        known = totals[model].items_at_stake
+        fitted = known / max(1, known - len(counts))
         enough = [name for name, count in counts.items() if count >= LEAST_ITEMS]
         spans = []
         for at, (name, count) in enumerate(counts.items()):
             if name in enough:
-                low, high = _ends(strengths[1:, at], count, len(enough))
+                low, high = _ends(strengths[:, at], count, len(enough), fitted)
                 value = float(strengths[0, at])
                 spans.append(ValueStrength(name, SampleInterval(value, low, high, count)))
         spans.sort(key=lambda one: -one.strength.value)
@@ -164,7 +166,7 @@ def priorities(
         for at, (name, count) in enumerate(counts.items()):
             if count >= LEAST_ITEMS:
                 gaps = second[:, at] - first[:, at]
-                low, high = _ends(gaps[1:], count, 1)
+                low, high = _ends(gaps, count, 1)
                 interval = Interval(float(gaps[0]), low, high)
                 differences.append((pair, name, interval, _p(gaps)))
     corrected = holm([p for *_, p in differences])
@@ -174,13 +176,19 @@ def priorities(
     ] if len(drawn) > 1 else None
 
 
-def _ends(draws: Floats, count: int, family: int) -> tuple[float, float]:
-    """Return a percentile interval as wide as t's of so few items, for a family together."""
-    from scipy.special import ndtr, stdtrit
+def _ends(draws: Floats, count: int, family: int, fitted: float = 1.0) -> tuple[float, float]:
+    """Return t's interval by the bootstrap's standard error, for a family together.
 
-    reach = float(stdtrit(count - 1, 1 - 0.025 / family)) * math.sqrt(count / (count - 1))
-    low, high = percentile_interval(draws, tail=float(ndtr(-reach)))
-    return float(low), float(high)
+    Quantiles so far out would hang on a handful of resamples. `count` items know of the value. With
+    n items and d values errors are 1 - d / n too small, which is given back (`fitted`), as in HC3
+    (MacKinnon and White 1985).
+    """
+    from scipy.special import stdtrit
+
+    value = float(draws[0])
+    reach = float(stdtrit(count - 1, 1 - 0.025 / family)) * fitted
+    half = reach * float(draws[1:].std(ddof=1))
+    return value - half, value + half
 
 
 def _p(gaps: Floats) -> float:

@@ -77,7 +77,9 @@ class SayDo:
 
 def auditor_of(options: SurveyOptions) -> AuditModels:
     """Return what audits free replies."""
-    return prepare_auditor(AuditOptions(rulebooks=options.rulebooks, experts=options.experts))
+    return prepare_auditor(
+        AuditOptions(rulebooks=options.rulebooks, experts=options.experts, evidence="no")
+    )
 
 
 def free_replies(

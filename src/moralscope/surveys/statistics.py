@@ -38,6 +38,7 @@ from moralscope.surveys.asking import AB, COMPARE, CellAnswer
 from moralscope.surveys.items import Dilemma
 
 _RESAMPLES = 1000
+_UNSEEN = 0.005  # log-odds that pages write as zero: an interval that ends there is no bias
 _ROUNDING = 1e-9  # what is equal for all items has an interval of this width
 BIASES = ("order_bias", "label_bias", "yes_bias", "wording")
 _ALWAYS = (
@@ -192,6 +193,7 @@ class DilemmaTotals:
 
     def __init__(self) -> None:
         self._questions = 0
+        self._actions = 1  # of the dilemma that has most: no entropy is above its logarithm
         # Numbers only, eight bytes each: a corpus has as many rows as a model has time for.
         self._values: dict[str, array[float]] = {name: array("d") for name in _SUMMED}
         self._rates: dict[str, array[float]] = {}
@@ -200,6 +202,7 @@ class DilemmaTotals:
     def add(self, row: ItemFigures, dilemma: Dilemma, questions: int) -> None:
         """Take what the model says of one dilemma, and of how many questions."""
         self._questions += questions
+        self._actions = max(self._actions, len(row.actions))
         for name in _ALWAYS:
             self._values[name].append(attrgetter(name)(row))
         if row.better is not None:
@@ -222,19 +225,20 @@ class DilemmaTotals:
         biases = {name: mean_interval(values[name], family) for name in BIASES[:3]}
         excess = mean_interval(values["excess_variance"], family)
         biases["wording"] = Interval(*map(_root, (excess.value, excess.low, excess.high)))
+        entropy = mean_interval(values["entropy"])
         known = len(values["better"])
         return ModelFigures(
             items=len(values["mass"]),
             questions=self._questions,
             biases=biases,
             flagged=tuple(
-                name
-                for name, bias in biases.items()
-                if bias.low > _ROUNDING or bias.high < -_ROUNDING
+                name for name, bias in biases.items() if bias.low > _UNSEEN or bias.high < -_UNSEEN
             ),
             mass=share_interval(values["mass"], family),
             noise_floor=_root(_mean(values["noise_variance"])),
-            entropy=mean_interval(values["entropy"]),
+            entropy=Interval(
+                entropy.value, max(entropy.low, 0.0), min(entropy.high, math.log2(self._actions))
+            ),
             consistency=share_interval(values["consistency"]),
             flips=share_interval(values["flips"]),
             better=share_interval(values["better"]) if known else None,
@@ -476,8 +480,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _root(value: float) -> float:
-    """Return a standard deviation; a variance below zero, an estimate's noise, keeps its sign."""
-    return math.copysign(math.sqrt(abs(value)), value) if not math.isnan(value) else value
+    """Return a standard deviation; an estimate of a variance below zero is noise around zero."""
+    return value if math.isnan(value) else math.sqrt(max(value, 0.0))
 
 
 def _floats(values: Floats) -> tuple[float, ...]:

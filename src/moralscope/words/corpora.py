@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
+from moralscope.io.files import file_size
 from moralscope.io.tables import Layout, Limits, TableFile
 
 SUFFIXES = (".txt", ".text", ".md")
@@ -97,6 +98,7 @@ def read_files(files: Sequence[Path], name: str) -> TextCorpus:
     for path in files:
         sentence: list[str] = []
         try:
+            file_size(path)
             with path.open("rb") as stream:
                 for text in _pieces(stream, path, digest):
                     if not text.strip():

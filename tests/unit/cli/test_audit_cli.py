@@ -49,7 +49,8 @@ def test_the_contract(run, file):
 def test_one_reply(run):
     code, out, _ = run("--prompt", "Do you steal?", "--reply", "Only from friends.", *SCRIPTED)
     assert code == 0
-    assert "flagged by" in out or "not flagged, score" in out
+    assert "Not flagged, score" in out
+    assert "limit 0.85" in out
     assert "not moral advice" in out
 
 
@@ -130,7 +131,7 @@ def test_rules_are_written_where_asked_and_marked(run, monkeypatch, tmp_path):
     assert code == 0
     plain = json.loads(out)
     (written,) = [rule for rule in plain["results"][0]["rules"] if rule["source"] == "generated"]
-    assert written["evidence"] == "model"
+    assert written["scales_from"] == "model"
     assert written["severity"] is not None
     assert plain["config"]["generate"] == "scripted"
     (row,) = json.loads(run(*words, *SCRIPTED)[1])["results"]

@@ -61,3 +61,13 @@ def test_defaults_and_ranges_stand_in_the_help(helps):
     assert "[1 to 50] [default: 5]" in text
     assert "Seed of everything random. [default: 0]" in text
     assert "<bool>" not in text, "a switch takes no value"
+
+
+def test_no_help_names_a_type_of_the_language(helps):
+    groups = [(), *{path[:1] for path, _ in commands() if len(path) > 1}]
+    app, runner = build_app(), CliRunner()
+    for path in groups:
+        output = runner.invoke(app, [*path, "--help"], env={"COLUMNS": "100"}).output
+        assert "Show this message" in output
+        assert "bool" not in output, path
+    assert not [path for path, lines in helps.items() if any("<bool>" in one for one in lines)]

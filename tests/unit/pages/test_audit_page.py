@@ -1,13 +1,16 @@
 """The page of an audit: figures, worst cases, examples, and no text as markup."""
 
 import copy
+import io
 import json
 
 import pytest
+from rich.console import Console
 
 from moralscope.pages import build_page, report_html
 from moralscope.pages.closing import AUDIT_LIMITS
 from moralscope.pages.page import Table
+from moralscope.pages.terminal import render as in_terminal
 from moralscope.pages.web import view
 
 from .plain_records import HOSTILE, record
@@ -170,3 +173,60 @@ def test_reproduce_integrity_has_a_page_with_and_without_a_corpus():
     assert "<b>mine</b>.csv" in page.summary[0]  # text here; escaped where it is written
     plain["config"]["source"] = None
     assert "no corpus was given" in build_page(plain).summary[0]
+
+
+def flagged_record(reply="Be <b>calm</b>. Kill them. Bye."):
+    plain = audit_record(reply, against=False)
+    (first, _) = plain["results"]
+    first["verdict"] |= {
+        "status": "judged",
+        "basis": "both",
+        "concern": "toxicity agreement",
+        "probability": 0.83,
+        "broken": ["It is wrong to kill."],
+        "lead": "It is wrong to kill.",
+        "gauge": {"value": 0.83, "limit": 0.7, "rule": None},
+    }
+    start = reply.index("Kill")
+    span = {"start": start, "end": start + 10, "text": "Kill them.", "bad": 0.83, "without": 0.1}
+    first["evidence"] = [{**span, "turns": True}]
+    first["change"] = {"by": "cut", "reply": "Be calm. Bye.", "bad": 0.1}
+    plain["results"] = [first]
+    return plain
+
+
+def test_the_card_has_its_gauge_marked_words_one_rule_and_what_would_change_it():
+    page = build_page(flagged_record())
+    (card,) = next(section for section in page.sections if section.title == "Verdict").blocks
+    assert card.gauge == ("bad", 0.83, 0.7)
+    assert card.pieces == [("Be <b>calm</b>. ", ""), ("Kill them.", "turns"), (" Bye.", "")]
+    facts = dict(card.facts)
+    assert facts["Rule"].startswith("Breaks “It is wrong to kill.”")
+    assert facts["Concern"] == "It agrees with something harmful."
+    assert "falls from 0.83 to 0.10 (limit 0.70)" in facts["Evidence"]
+    assert card.folded == []
+
+
+def test_the_card_is_the_same_in_the_report_the_terminal_and_the_local_page():
+    page = build_page(flagged_record())
+    document = report_html(flagged_record())
+    assert "<mark class=turns>Kill them.</mark>" in document
+    assert "&lt;b&gt;calm&lt;/b&gt;" in document
+    assert "bad <b>0.83</b>, limit 0.70" in document
+    out = Console(file=io.StringIO(), width=100)
+    in_terminal(page, out)
+    written = out.file.getvalue()
+    assert "bad 0.83 ▕██████████████|███   ▏ limit 0.70" in written
+    assert "[Kill them.]" in written
+    (card,) = next(s for s in view(page)["sections"] if s["title"] == "Verdict")["blocks"]
+    assert card["type"] == "card"
+    assert card["pieces"][1] == ["Kill them.", "turns"]
+
+
+def test_where_no_rule_explains_a_flag_the_card_says_so():
+    plain = flagged_record()
+    plain["results"][0]["verdict"] |= {"lead": None}
+    page = build_page(plain)
+    (card,) = next(section for section in page.sections if section.title == "Verdict").blocks
+    assert dict(card.facts)["Rule"] == "No rule of the rulebook explains it."
+    assert card.folded[0].startswith("Breaks “It is wrong to kill.”")

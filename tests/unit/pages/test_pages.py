@@ -162,6 +162,31 @@ def test_compare_draws_slopes_and_the_most_disputed_first():
     assert table.rows[0][:4] == ["help", 1.0, 0.0, -1.0]
 
 
+def test_score_and_compare_name_their_axis_and_unit():
+    assert "choice axis, scores a difference of cosines" in build_page(score_record()).headline
+    plain = score_record()
+    plain["config"] |= {"axis": "judge", "experts": "stories-mpnet"}
+    assert "judge axis, scores from -1 (bad) to +1 (good)" in build_page(plain).headline
+    plain = compare_record()
+    plain["config"] |= {"axis": "choice", "scale": "z-score of each encoder"}
+    page = build_page(plain)
+    assert page.headline.endswith("choice axis")
+    assert "scale: z-score of each encoder" in page.sections[0].prose
+
+
+def test_no_star_where_the_interval_is_written_with_an_end_at_zero():
+    plain = compare_record()
+    for row, low in zip(plain["results"], (-1.5, -1.5, -1.5), strict=True):
+        row["differences"][0] |= {"p_holm": 0.01, "low": low, "high": -0.2}
+    plain["results"][0]["differences"][0]["high"] = -0.004
+    table = next(
+        t for t in blocks(build_page(plain), Table) if t.title.startswith("Largest differences")
+    )
+    stars = {row[0]: row[-1].endswith("*") for row in table.rows}
+    first = plain["results"][0]["action"]
+    assert stars == {name: name != first for name in stars}
+
+
 def test_rank_is_a_ranked_list_under_its_question():
     page = build_page(to_plain(rank("to toast bread", ["hamster", "bread"], encoder="scripted")))
     assert page.title == "to toast bread"

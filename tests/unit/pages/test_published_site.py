@@ -16,7 +16,7 @@ from .plain_records import HOSTILE, score_record
 
 
 def test_an_index_leads_to_every_report_and_nothing_private_goes_out(tmp_path):
-    page = {"title": "<b>mine</b>", "remarks": [{"comment": "a private remark"}]}
+    page = {"title": "<b>mine</b>", "remarks": [{"result": 0, "note": "a private remark"}]}
     records = {"one": {**score_record(HOSTILE), "page": page}, "two": score_record()}
     written = write_site(records, tmp_path / "site")
     assert sorted(path.name for path in written) == ["index.html", "one.html", "two.html"]

@@ -21,6 +21,7 @@ from moralscope.rules.attributes import prepare_attributes
 from moralscope.rules.reading import AnnotationFile
 from moralscope.rules.records import Annotation, Exchange
 
+PARTS = ("test", "train")
 LABELS = ("agree", "disagree", "neither")
 
 
@@ -135,15 +136,39 @@ def test_a_limit_draws_the_same_exchanges_for_one_seed():
 
 def test_names_become_sources(tmp_path, monkeypatch):
     monkeypatch.delenv("MORALSCOPE_DATA", raising=False)
-    assert prepare_sources(IntegrityOptions()).file is None
-    with pytest.raises(InputError, match="needs the references"):
-        prepare_sources(IntegrityOptions(generated=tmp_path / "g.jsonl"))
+    with pytest.raises(InputError, match=r"columns of MIC.csv; name the file"):
+        prepare_sources(IntegrityOptions(columns="prompt=question"))
     path = tmp_path / "MIC.csv"
     path.write_text("Q,A,rot\n" + "".join(f"q{n},a,rule {n} here\n" for n in range(12)))
     made = prepare_sources(IntegrityOptions(mic=path, encoder="scripted", bertscore="none"))
     assert made.encoder.name == "scripted"
     assert made.scorer is None
     assert cells(reproduce_integrity(made), "Table 1")["SBERT", "R-1"].ours is not None
+
+
+def test_without_the_corpus_our_exchanges_are_measured_and_said_to_be_another_data_set(monkeypatch):
+    monkeypatch.delenv("MORALSCOPE_DATA", raising=False)
+    options = IntegrityOptions(encoder="scripted", bertscore="none", experts="scripted")
+    sources = prepare_sources(options)
+    record = reproduce_integrity(sources)
+    table = cells(record, "Table 1")
+    assert 0 < table["Random RoT", "R-L"].ours < 100
+    assert table["Random RoT", "R-L"].reproduced == "another data set"
+    assert cells(record, "Table 3")["scripted", "alignment F1"].ours is not None
+    measured = [
+        table for table in record.results if any(row.ours is not None for row in table.rows)
+    ]
+    assert all("another data set" in table.name for table in measured)
+    assert {row.reproduced for table in record.results for row in table.rows} == {
+        "",
+        "not measured",
+        "another data set",
+    }
+    assert record.config["source"] == "exchanges written for moralscope"
+    assert any("another data set" in line for line in record.warnings)
+    rules = [{row.rule for row in sources.file.annotations if row.split == part} for part in PARTS]
+    assert rules[0]
+    assert not rules[0] & rules[1]  # tested on rules that no training saw
 
 
 def test_generated_rules_are_read(tmp_path):

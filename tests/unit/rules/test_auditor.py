@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.rules.records import Exchange, RuleOfThumb
+from moralscope.rules.records import CONCERN_WORDS, Exchange, RuleOfThumb
+from moralscope.rules.reply_reader import EXPERTISE
 from moralscope.rules.thresholds import Thresholds
 
 from .scripted_audit import HELP, KILL, LIE, RULES, Reader, Shelf, auditor
@@ -116,7 +117,7 @@ BAD = {"kill": 0.95, "lie": 0.4}
 
 
 def test_a_clearly_fine_reply_is_asked_about_no_rule():
-    one = auditor(bad=BAD)
+    one = replace(auditor(bad=BAD), evidence=False)
     kills, helps = one.audit([KILLS, HELPS])
     assert (kills.verdict.basis, helps.verdict.basis) == ("both", None)
     assert kills.rules
@@ -159,15 +160,15 @@ DOSE = Exchange("Headache?", "The usual dose is one tablet.")
 
 def test_advice_for_experts_is_told_and_flags_only_where_asked():
     (found,) = auditor(bad=BAD).audit([DOSE])
-    assert (found.verdict.flag, found.verdict.concern) == (False, "unauthorized expertise")
-    assert "concern: unauthorized expertise" in found.verdict.reason
+    assert (found.verdict.flag, found.verdict.concern) == (False, CONCERN_WORDS[EXPERTISE])
+    assert "but it gives advice that only an expert should give" in found.verdict.reason
     (found,) = auditor(bad=BAD, expertise=True).audit([DOSE])
     assert (found.verdict.flag, found.verdict.basis) == (True, "reply")
 
 
 def test_a_concern_is_told_of_bad_replies_alone():
     kills, helps = auditor(bad=BAD).audit([KILLS, HELPS])
-    assert (kills.verdict.concern, helps.verdict.concern) == ("offending user", None)
+    assert (kills.verdict.concern, helps.verdict.concern) == (CONCERN_WORDS["offending user"], None)
 
 
 def test_replies_that_read_as_bad_get_a_better_one_even_where_no_rule_explains_it():
@@ -195,7 +196,7 @@ def test_generated_rules_are_marked_and_asked_about_after_the_others():
 
     made = auditor(lines=["You should talk to him first."], limits=Thresholds(relevance=0.0))
     writer = Wrote()
-    found = replace(made, writer=writer).audit([KILLS])[0]
+    found = replace(made, writer=writer, evidence=False).audit([KILLS])[0]
     assert [(rule.source, rule.scales_from) for rule in found.rules] == [
         ("rulebook", "rulebook"),
         ("generated", "neighbours"),

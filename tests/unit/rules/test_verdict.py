@@ -70,8 +70,8 @@ def test_rules_that_are_kept_excuse_nothing():
 
 def test_the_reason_names_the_rule_that_explains_a_bad_reply_best():
     likely = finding("Return what you find.", "disagree", 0.45)
-    verdict = decide([KEEPS, likely], LIMITS, ReplyJudgment(0.9, "risk ignorance"))
-    assert "reads as bad (probability of bad 0.90, risk ignorance)" in verdict.reason
+    verdict = decide([KEEPS, likely], LIMITS, ReplyJudgment(0.9, "plays down a danger"))
+    assert "reads as bad (probability of bad 0.90): it plays down a danger" in verdict.reason
     assert "explained best by “Return what you find.” (probability 0.45)" in verdict.reason
 
 
@@ -174,6 +174,13 @@ def test_an_abstention_is_told_from_a_verdict():
 def test_verdicts_of_older_records_are_read_with_their_status(plain, status, reason):
     verdict = decode(Verdict, {"flag": False, "score": 0.0, **plain})
     assert (verdict.status, verdict.reason) == (status, reason or plain["reason"])
+
+
+def test_concerns_of_older_records_are_read_in_words():
+    plain = {"flag": True, "score": -1.0, "reason": "", "status": "judged"}
+    verdict = decode(Verdict, {**plain, "concern": "toxicity agreement"})
+    assert verdict.concern == "encourages hate or violence"
+    assert decode(Verdict, {**plain, "concern": "a label of mine"}).concern == "a label of mine"
 
 
 def test_text_that_was_not_read_flags_where_asked():

@@ -41,7 +41,7 @@ def test_terminal_report_record_and_guard_name_the_same_rule():
     assert verdict.reason.startswith(named)
     stream = StringIO()
     render(page_of(record), Console(file=stream, width=200))
-    assert named in stream.getvalue()
+    assert f"Rule: Breaks “{STRICT.text}”" in stream.getvalue()
     assert named in report_html(record)
     (decision,) = Guard(Service(models), GuardOptions(action="block"))("Q", [GuardedReply(lies[1])])
     assert decision.text == WITHHELD.format(STRICT.text)

@@ -3,9 +3,12 @@
 import pytest
 
 from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.rules.labels import read_labels
+from moralscope.rules.records import RuleOfThumb
+from moralscope.rules.rulebook import Rulebook
 from moralscope.runs import kept
 from moralscope.runs.kept import NoSuchRun, Runs
-from moralscope.runs.titles import PageNotes, Remark, RuleLabel, notes_of, run_title
+from moralscope.runs.titles import ChosenLabel, PageNotes, Remark, notes_of, run_title
 
 RECORD = {
     "schema": "moralscope.run/1",
@@ -103,7 +106,7 @@ def test_a_run_is_renamed_and_gets_its_own_title_back(runs):
 
 def test_a_remark_replaces_an_earlier_one_and_can_be_taken_back(runs):
     name = runs.save(AUDIT).id
-    runs.remark(name, [Remark(1, "disagree", "first", [RuleLabel("Do not lie.", True)])])
+    runs.remark(name, [Remark(1, "disagree", "first", [ChosenLabel("Do not lie.", True)])])
     assert runs.remark(name, [Remark(1, "disagree", "second")]).labels == 0
     assert runs.remark(name, [Remark(1)]).remarks == 0
     with pytest.raises(InputError, match="no such result"):
@@ -112,13 +115,26 @@ def test_a_remark_replaces_an_earlier_one_and_can_be_taken_back(runs):
 
 def test_only_labels_that_were_chosen_are_exported(runs):
     name = runs.save(AUDIT).id
-    labels = [RuleLabel("Do not lie.", True), RuleLabel("Be kind.", False)]
+    labels = [ChosenLabel("Do not lie.", True), ChosenLabel("Be kind.", False)]
     line = runs.remark(name, [Remark(0, "disagree"), Remark(1, "agree", "=1+1", labels)])
     assert (line.remarks, line.labels) == (2, 2)
     assert runs.labels_csv().decode().splitlines() == [
         "prompt,reply,rule,broken,note,id",
         f"P,R,Do not lie.,yes,'=1+1,{name}-1",
         f"P,R,Be kind.,no,'=1+1,{name}-1",
+    ]
+
+
+def test_rules_learn_reads_the_labels(runs, tmp_path):
+    name = runs.save(AUDIT).id
+    labels = [ChosenLabel("Do not lie.", True), ChosenLabel("Be kind.", False)]
+    runs.remark(name, [Remark(1, labels=labels)])
+    path = tmp_path / "labels.csv"
+    path.write_bytes(runs.labels_csv())
+    book = Rulebook("mine", (RuleOfThumb("Do not lie."), RuleOfThumb("Be kind.")))
+    assert [(label.rule, label.broken) for label in read_labels(path, book).labels] == [
+        ("Do not lie.", True),
+        ("Be kind.", False),
     ]
 
 

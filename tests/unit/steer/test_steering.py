@@ -8,7 +8,7 @@ import pytest
 from moralscope.axes.score import score
 from moralscope.cli import main
 from moralscope.core.errors import InputError
-from moralscope.core.records import Decoding
+from moralscope.core.records import Decoding, Interval
 from moralscope.models.language import load_language_model, load_steered, load_vector, steer_model
 from moralscope.models.language.hidden import HiddenStates
 from moralscope.models.language.steering import SteeringVector, VectorInfo, save_vector
@@ -23,7 +23,7 @@ from moralscope.steer.contrasts import (
     neutral_texts,
 )
 from moralscope.steer.fit import fit_vector
-from moralscope.steer.make import make_vector
+from moralscope.steer.make import Selectivity, make_vector
 from moralscope.surveys.batch import SurveyBatch
 from moralscope.surveys.options import SurveyOptions
 from moralscope.surveys.survey import survey
@@ -230,3 +230,20 @@ def test_revised_replies_are_written_by_a_steered_model(folder, made):
     assert "steering vector" in [ref.name for ref in models.refs]
     with pytest.raises(InputError, match="add --revise"):
         AuditOptions(steer=made[1])
+
+
+def test_a_vector_that_moves_harmless_requests_too_is_warned_of_at_once(tmp_path):
+    record = make_vector("scripted", layers="2-3", save=tmp_path / "v.safetensors")
+    moves = record.statistics["selectivity"]
+    assert record.config["kl"] == 0.1  # the default
+    assert moves.wanted.value > 0 > moves.harmless.value
+    assert not moves.is_selective
+    assert any("not selective" in line and "harmless" in line for line in record.warnings)
+
+
+def test_a_vector_that_leaves_harmless_requests_alone_is_selective():
+    wanted, moved = Interval(0.4, 0.3, 0.5), Interval(-0.3, -0.4, -0.2)
+    assert Selectivity(wanted, Interval(-0.04, -0.05, -0.03)).is_selective
+    assert Selectivity(wanted, Interval(-0.1, -0.3, 0.1)).is_selective
+    assert not Selectivity(wanted, moved).is_selective
+    assert not Selectivity(Interval(0.0, -0.1, 0.1), Interval(0.0, 0.0, 0.0)).is_selective

@@ -340,3 +340,19 @@ def test_senseless_options_are_refused():
         SurveyOptions(wordings=9)
     with pytest.raises(InputError, match="free replies answer dilemmas"):
         survey("values", models=("scripted",), free=True)
+
+
+def test_no_figure_leaves_the_range_that_it_can_have():
+    for seed in range(4):
+        each = figures(PlantedBias(noise=0.5, seed=seed), dilemmas(6))
+        spread_of_wordings = each.biases["wording"]
+        assert 0 <= spread_of_wordings.low <= spread_of_wordings.value <= spread_of_wordings.high
+        assert 0 <= each.entropy.low <= each.entropy.value <= each.entropy.high <= 1
+
+
+def test_an_interval_that_is_written_with_an_end_at_zero_is_no_bias():
+    for seed in range(8):
+        each = figures(PlantedBias(order=0.08, noise=0.3, seed=seed), dilemmas(12))
+        for name in each.flagged:
+            bias = each.biases[name]
+            assert round(bias.low, 2) > 0 or round(bias.high, 2) < 0

@@ -15,7 +15,7 @@ from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import to_plain, values_of
-from moralscope.io.files import write_whole
+from moralscope.io.files import file_size, write_whole
 
 SCHEMA = "moralscope.axes.direction/1"
 _TENSORS = ("vector", "second", "positions")
@@ -45,7 +45,7 @@ def load_direction(path: Path, encoder: Encoder, template: Template) -> Directio
     from safetensors import SafetensorError, safe_open
 
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        if file_size(path) > _MAX_BYTES:
             raise InputError(f"{path} is too large for a direction", _REMEDY)
         with safe_open(path, framework="numpy") as stream:
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118

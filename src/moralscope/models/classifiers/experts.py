@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
@@ -38,7 +38,7 @@ from moralscope.models.encoders.pipeline import full_batches
 from moralscope.models.fastcpu.linear import can_quantise, has_int8, quantise, speed_up
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, SingleThreadPool
 from moralscope.models.fastcpu.unpadded import BodyWeights, UnpaddedBody
-from moralscope.models.hugging_face import check_names, set_up_torch
+from moralscope.models.hugging_face import check_files, check_names, set_up_torch
 from moralscope.models.plain_transformer import read_body, read_tokenizer
 from moralscope.models.windows import MOST_TOKENS, Pair, Windows, mean_of_windows, token_windows
 
@@ -71,9 +71,13 @@ class Experts:
             raise InputError(f"{folder} needs its base '{self.settings.base}'", "give its folder")
         width = self._slices.width
         try:
+            check_files(folder)
             plain = _read_plain(folder, base, width)
             self._network: _Network = plain or _PaddedNetwork(folder, base, width, name)
-        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+        except (
+            *(SafetensorError, StoreError, OSError, ValueError, KeyError),
+            *(RuntimeError, TypeError),
+        ) as error:
             line = (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
             raise InputError(
                 f"the experts in {folder} cannot be loaded ({line})", "train them again"

@@ -54,8 +54,11 @@ class ExpertSettings:
 
 def read_settings(folder: Path) -> ExpertSettings:
     """Read a folder's settings; what is not of ours is refused in one line."""
+    path = folder / SETTINGS
     try:
-        table = json.loads((folder / SETTINGS).read_text("utf-8"))
+        if not path.is_file():  # a pipe would never end
+            raise FileNotFoundError(path)
+        table = json.loads(path.read_text("utf-8"))
         if table.pop("schema") != SCHEMA:
             raise KeyError("schema")
         return decode(ExpertSettings, table, exact=True)

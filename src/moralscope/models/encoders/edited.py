@@ -18,6 +18,7 @@ from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder, Matrix
 from moralscope.core.records import values_of
+from moralscope.io.files import file_size
 from moralscope.models.windows import unread_tokens
 
 FORMAT = "moralscope.edit/1"
@@ -108,7 +109,7 @@ def load_edit(path: Path) -> Edit:
         f"{path} does not hold an edit of ours", "write one with 'moralscope edit --save FILE'"
     )
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        if file_size(path) > _MAX_BYTES:
             raise refused
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}

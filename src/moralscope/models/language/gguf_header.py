@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from moralscope.core.errors import StoreError
+from moralscope.io.files import file_size
 
 _SCALARS = {
     **{0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?"},
@@ -44,8 +45,9 @@ def read_header(path: Path, remedy: str | None = None) -> GgufHeader:
     """
     remedy = remedy or f"remove {path.parent} and pull the model again"
     try:
+        size = file_size(path)
         with path.open("rb") as stream:
-            return _header(_Walk(stream, path.stat().st_size))
+            return _header(_Walk(stream, size))
     except OSError as error:
         raise StoreError(f"{path} cannot be read ({error.strerror})", remedy) from error
     except _Damaged as why:

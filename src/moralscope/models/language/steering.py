@@ -13,7 +13,7 @@ import numpy as np
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator, LanguageModel, Matrix
-from moralscope.io.files import write_whole
+from moralscope.io.files import file_size, write_whole
 from moralscope.models.language.loading import load_generator, load_language_model
 from moralscope.models.store import Progress
 
@@ -114,7 +114,7 @@ def load_vector(path: Path) -> SteeringVector:
 
     refused = InputError(f"{path} does not hold a steering vector of ours", _REMEDY)
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        if file_size(path) > _MAX_BYTES:
             raise refused
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}

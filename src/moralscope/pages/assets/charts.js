@@ -148,6 +148,8 @@
       const { left, right, top, bottom } = this.plot, line = { stroke: this.colours.muted, "stroke-width": 1.4, class: "zero" };
       const first = this.svg.querySelector("[clip-path]");
       const before = (made) => this.svg.insertBefore(made, first);
+      const [low, high] = (this.spec.layout.xaxis.band ?? [0, 0]).map((value) => Math.min(right, Math.max(left, this.px(value))));
+      if (high > low) before(make("rect", { x: low, y: top, width: high - low, height: bottom - top, fill: this.colours.band, class: "zero-band" }));
       if (this.spec.layout.xaxis.zero && this.x[0] <= 0 && this.x[1] >= 0) before(make("path", { ...line, d: `M${this.px(0)} ${top}V${bottom}` }));
       if ((this.spec.layout.yaxis.zero || this.categories) && this.y[0] <= 0 && this.y[1] >= 0) before(make("path", { ...line, d: `M${left} ${this.py(0)}H${right}` }));
     }

@@ -54,9 +54,9 @@
   };
 
   // Columns are {title, label (read aloud where nothing is shown), kind, digits, value(row), cell(row), head}; `more(row)` is what a row opens to.
-  const make = ({ columns, rows, name, file = "table.csv", size = PAGE, caption, more, attributes, sorted = null, extra = [], csv: hasCsv = true }) => {
+  const make = ({ columns, rows, name, file = "table.csv", size = PAGE, caption, more, attributes, sorted = null, extra = [], csv: hasCsv = true, find = true }) => {
     const cols = columns.map((each, at) => ({ kind: "text", digits: 3, value: (row) => row[at], ...each }));
-    const isLong = rows.length > size, isMany = rows.length > 10;
+    const isLong = rows.length > size, isMany = rows.length > 10, hasFind = find && isMany;
     const state = { order: [...rows], at: 0, sorted, wanted: "", chosen: {} };
     const body = element("tbody"), count = element("p", { class: "count", role: "status" });
     const heads = cols.map((each, at) => {
@@ -84,7 +84,7 @@
     const fill = () => {
       const from = state.at * size, shown = state.order.slice(from, from + size), all = state.order.length;
       body.replaceChildren(...shown.map(line));
-      if (!shown.length) body.append(element("tr", {}, element("td", { colspan: cols.length, class: "nothing" }, "Nothing fits.")));
+      if (!shown.length) body.append(element("tr", {}, element("td", { colspan: cols.length, class: "nothing" }, "No matches.")));
       previous.disabled = state.at === 0;
       next.disabled = from + size >= all;
       count.textContent = all ? `${(from + 1).toLocaleString("en")} to ${(from + shown.length).toLocaleString("en")} of ${all.toLocaleString("en")}${all < rows.length ? ` (${rows.length.toLocaleString("en")} in all)` : ""}` : `0 of ${rows.length.toLocaleString("en")}`;
@@ -103,14 +103,14 @@
       fill();
     };
     const sortBy = (at) => { state.sorted = { at, down: state.sorted?.at === at ? !state.sorted.down : cols[at].kind !== "text" }; select(); };
-    const menus = !isMany ? [] : cols.map((each, at) => {
+    const menus = !hasFind ? [] : cols.map((each, at) => {
       if (each.kind !== "text" || each.filter === false) return null;
       const values = [...new Set(rows.map((row) => each.value(row)).filter((value) => !isNothing(value)).map(String))];
       if (values.length < 2 || values.length > FEW || values.some((value) => value.length > 40)) return null;
       return element("select", { "aria-label": `Only ${each.title}`, onchange: (event) => { state.chosen[at] = event.target.value; select(); } },
         element("option", { value: "" }, `${each.title}: all`), values.sort().map((value) => element("option", { value }, value)));
     });
-    const search = isMany ? element("input", { type: "search", placeholder: "Search", "aria-label": `Search ${name}`, oninput: (event) => { state.wanted = event.target.value.trim().toLowerCase(); select(); } }) : null;
+    const search = hasFind ? element("input", { type: "search", placeholder: "Search", "aria-label": `Search ${name}`, oninput: (event) => { state.wanted = event.target.value.trim().toLowerCase(); select(); } }) : null;
     const save = hasCsv && rows.length > 2 ? element("button", { type: "button", class: "small save-table", "aria-label": `${name} as CSV`, onclick: () => download(file, csv([cols.map((each) => each.title), ...state.order.map((row) => cols.map((each) => each.value(row)))]), "text/csv") }, "CSV") : null;
     const turner = element("div", { class: "turner" }, count, element("span", { class: "turns" }, previous, next));
     const tools = [search, ...menus.filter(Boolean), ...extra, save].filter(Boolean);

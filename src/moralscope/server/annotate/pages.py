@@ -21,6 +21,7 @@ from moralscope.server.app import page
 from moralscope.server.errors import Refused
 
 router = APIRouter(include_in_schema=False, dependencies=[IN_LINE])
+_FAST = 10.0  # seconds: a median below is marked, for a lead to look whether items are read
 _ENDED = ("declined", "failed", "blocked", "removed")
 
 
@@ -104,7 +105,7 @@ def guide(caller: Anyone) -> Response:
 @router.get("/lead")
 def lead(caller: Lead) -> Response:
     """Show the lead who did what."""
-    return draw(caller, "lead.html", overview=caller.service.overview(caller.person))
+    return draw(caller, "lead.html", overview=caller.service.overview(caller.person), fast=_FAST)
 
 
 @router.get("/lead/review")

@@ -9,11 +9,12 @@ from starlette.responses import PlainTextResponse, Response
 
 from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.options import RankOptions, ScoreOptions
+from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
 from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.options import CheckOptions, LintOptions
-from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
+from moralscope.rules.thresholds import GivenLimits, Thresholds
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import options_in
 from moralscope.server.api.metrics import CONTENT_TYPE
@@ -73,14 +74,16 @@ def survey_job(service: Service, body: s.SurveyRequest) -> Job:
 
 def audit_job(service: Service, body: s.AuditRequest) -> Job:
     """Return what audits the replies of a request."""
-    options = options_in(body, AuditOptions, rulebooks=())
+    if bool(body.exchanges) == bool(body.texts):
+        problem = "exchanges and texts are both there" if body.texts else "nothing is to be audited"
+        raise InputError(problem, "send exchanges (prompt and reply), or texts")
+    options = options_in(body, AuditOptions, rulebooks=(), texts=bool(body.texts))
     options_in(body.thresholds, Thresholds)  # refused here, in its words
     limits = body.thresholds.model_dump(exclude_unset=True)
-    rules = AuditRules(s.read_rulebooks(body.rulebooks), limits)
-    replies, benign = _rows(body.exchanges), _rows(body.benign)
-    return lambda report, tell: service.audit(
-        replies or benign or [], options, rules, report, tell, benign
-    )
+    rules = AuditRules(s.read_rulebooks(body.rulebooks), GivenLimits(limits))
+    benign = _rows(body.benign)
+    replies = _rows(body.exchanges) or [("", text, "") for text in body.texts]
+    return lambda report, tell: service.audit(replies, options, rules, report, tell, benign)
 
 
 def conversation_job(service: Service, body: s.ConversationRequest) -> Job:
@@ -187,6 +190,20 @@ async def check(request: Request, body: s.CheckRequest) -> Response:
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
         return work.service.check(books, options, replies)
+
+    return await work.answer(request, job)
+
+
+@router.post("/rules/warrant", responses=_answers("warrant"), summary="Warrant a rulebook")
+async def warrant(request: Request, body: s.WarrantRequest) -> Response:
+    """Say of each rule whether the model can enforce it, by minimal pairs; nothing is stored."""
+    work = _work(request)
+    options = options_in(body, WarrantOptions, rulebook="yours", benign=None)
+    books = s.read_rulebooks(body.rulebooks)
+    benign = _rows(body.benign)
+
+    def job(report: Report, tell: Tell | None) -> RunRecord:
+        return work.service.warrant(books, options, benign)
 
     return await work.answer(request, job)
 

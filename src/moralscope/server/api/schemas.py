@@ -17,7 +17,7 @@ from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.core.records import NOT_ADVICE, RUN_SCHEMA
 from moralscope.models.options import ENCODERS
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.options import CheckOptions, LintOptions
+from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api.bodies import RequestModel, body_of
 from moralscope.server.service import RulebookText
@@ -137,7 +137,7 @@ class ThresholdsGiven(body_of(Thresholds)):  # type: ignore[misc]
 
 
 class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
-    """Replies to be audited."""
+    """Replies to be audited, or texts that are no replies."""
 
     model_config = _shows(
         exchanges=[
@@ -147,7 +147,12 @@ class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
             }
         ]
     )
-    exchanges: Annotated[list[ExchangeBody], Field(min_length=1, max_length=MAX_EXCHANGES)]
+    exchanges: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] = Field(
+        default_factory=list, description="Replies with their prompts; leave out for texts."
+    )
+    texts: Annotated[list[Long], Field(max_length=MAX_EXCHANGES)] = Field(
+        default_factory=list, description="Posts or users' messages, in place of exchanges."
+    )
     rulebooks: Rulebooks = Field(default_factory=list)
     thresholds: ThresholdsGiven = ThresholdsGiven()
     benign: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = Field(
@@ -188,6 +193,18 @@ class CheckRequest(body_of(CheckOptions)):  # type: ignore[misc]
     )
     rulebooks: Rulebooks = Field(default_factory=list)
     exchanges: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = None
+
+
+class WarrantRequest(body_of(WarrantOptions)):  # type: ignore[misc]
+    """Rules of one's own that are to be enforced, and replies that are fine."""
+
+    model_config = _shows(
+        rulebooks=[{"text": "Never promise a day of delivery.", "format": "txt"}], experts="mpnet"
+    )
+    rulebooks: Annotated[list[RulebookBody], Field(min_length=1, max_length=4)]
+    benign: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = Field(
+        None, description="Replies that are fine: limits are set on them; else on some of ours."
+    )
 
 
 class ModelUsed(BaseModel):

@@ -6,7 +6,7 @@ follows `on_abstain`, and a reply that no model read whole follows `on_unread`.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,10 @@ from moralscope.rules.conversation import (
     Turn,
     lenient_conversation,
 )
+from moralscope.rules.load_auditor import limits_beside
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
 from moralscope.rules.rulebook import read_text
-from moralscope.rules.thresholds import Thresholds
-from moralscope.rules.verdict import worst_broken
 from moralscope.server.guard.log import GuardLog, LoggedDecision
 from moralscope.server.options import GuardOptions
 from moralscope.server.service import AuditRules, RulebookText, Service
@@ -88,10 +87,16 @@ class Guard:
         self, service: Service, options: GuardOptions, log: GuardLog | None = None
     ) -> None:
         self._service, self.options, self.log = service, options, log
-        self._rules = AuditRules(tuple(map(_book, options.rulebooks)))
+        warranted = options.require_warrant
+        stored = AuditOptions(rulebooks=options.rulebooks, require_warrant=warranted)
+        self._rules = AuditRules(tuple(map(_book, options.rulebooks)), limits_beside(stored))
         revise = options.action == "revise"
         self._audit = AuditOptions(
-            experts=options.experts, revise=revise, generator=options.generator
+            experts=options.experts,
+            revise=revise,
+            generator=options.generator,
+            evidence="yes" if options.evidence else "no",
+            require_warrant=warranted,
         )
 
     def prepare(self) -> None:
@@ -127,20 +132,18 @@ class Guard:
                 Conversation((*before, Turn(ASSISTANT, one.text, one.calls)), str(number), tools)
                 for number, one in enumerate(said, 1)
             ]
-            turns, models = self._service.last_turns(conversations, self._audit, self._rules)
-            limits, rows = models.auditor.thresholds, iter(turns)
+            rows: Iterator[AuditedReply] = iter(
+                self._service.last_turns(conversations, self._audit, self._rules)
+            )
         else:
             exchanges = [(prompt, reply.text, "") for reply in said]
-            record = self._service.audit(exchanges, self._audit, self._rules)
-            limits, rows = Thresholds(**record.config["thresholds"]), iter(record.results)
+            rows = iter(self._service.audit(exchanges, self._audit, self._rules).results)
         return [
-            self._with_parts(
-                None if reply.is_empty else self._by_text(next(rows), limits, reply), reply
-            )
+            self._with_parts(None if reply.is_empty else self._by_text(next(rows), reply), reply)
             for reply in replies
         ]
 
-    def _by_text(self, row: AuditedReply, limits: Thresholds, reply: GuardedReply) -> GuardDecision:
+    def _by_text(self, row: AuditedReply, reply: GuardedReply) -> GuardDecision:
         """Decide by the text, and by what tool calls do in words."""
         verdict = "kept" if row.verdict.is_judged else "abstained"
         unread = self.options.unread_policy if row.unread else "pass"
@@ -150,8 +153,8 @@ class Guard:
             if action == "revise" and row.revised_reply is not None and not reply.calls:
                 text, outcome = row.revised_reply, "revised"
             elif action != "annotate":
-                worst = worst_broken(row.rules, limits)
-                text = WITHHELD.format(worst.text) if worst else WITHHELD_BAD
+                lead = row.verdict.lead
+                text = WITHHELD.format(lead) if lead in row.verdict.broken else WITHHELD_BAD
                 outcome = "blocked"
         elif unread == "block":
             verdict, text, outcome = "flagged", UNREAD, "blocked"
@@ -168,6 +171,12 @@ class Guard:
         }
         if isinstance(row, AuditedTurn) and row.acts and outcome not in ("revised", "blocked"):
             note["acts"] = to_plain(row.acts)  # their words say what a withheld call would say
+        if self.options.evidence:  # what is withheld is not repeated: offsets say where it was
+            spans = [to_plain(span) for span in row.evidence]
+            kept = ("start", "end", "bad", "without", "turns")
+            if outcome in ("blocked", "revised"):
+                spans = [{name: span[name] for name in kept} for span in spans]
+            note["evidence"] = spans
         return GuardDecision(text, outcome, verdict, note)
 
     def _with_parts(self, decision: GuardDecision | None, reply: GuardedReply) -> GuardDecision:

@@ -106,7 +106,9 @@ class GuardLog:
                 rows = [LoggedDecision(*row) for row in file.execute(query, (first,))]
         step = 3_600.0 if days <= 2 else _DAY
         count = round(days * _DAY / step)
-        last = time.time()
+        # Whole hours or days of this machine's clock, the one that runs last.
+        shift = time.localtime().tm_gmtoff
+        last = ((time.time() + shift) // step + 1) * step - shift
         starts = [last - step * (count - number) for number in range(count)]
         periods: list[tuple[float, dict[str, int]]] = [(start, {}) for start in starts]
         kinds: dict[str, int] = {}

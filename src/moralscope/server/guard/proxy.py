@@ -25,6 +25,7 @@ from moralscope.server.guard.writing import FIELD, events, whole
 from moralscope.server.security import AccessToken, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
+EVIDENCE = "X-Moralscope-Evidence"
 NOT_JUDGED = "X-Moralscope-Unjudged"
 DROPPED = "X-Moralscope-Dropped"
 _WORST = ("flagged", "abstained", "partly", "kept", "none")  # first
@@ -94,6 +95,7 @@ router = APIRouter(prefix="/v1", tags=["guard"], dependencies=[Depends(allowed)]
                 VERDICT: {"schema": {"enum": list(_WORST)}},
                 NOT_JUDGED: {"description": "Parts that nobody judged, where there are any."},
                 DROPPED: {"description": "Parts that were left out, where there are any."},
+                EVIDENCE: {"description": "With --guard-evidence: where a flag's words are."},
             },
             "content": {
                 "application/json": {"schema": {"type": "object"}, "example": _EXAMPLE},
@@ -197,6 +199,10 @@ async def _answered(request: Request, body: Json, prompt: str, answer: Answer) -
         names = dict.fromkeys(name for decision in decisions for name in decision.note[field])
         if names:
             headers[header] = ", ".join(names)
+    spans = [span for decision in decisions for span in decision.note.get("evidence", ())]
+    if spans:
+        turning = (f"{span['start']}-{span['end']}" for span in spans if span["turns"])
+        headers[EVIDENCE] = ", ".join(turning)
     model = token_in(body.get("model")) or "unknown"
     if not body.get("stream"):
         return JSONResponse(whole(completion, decisions, model), headers=headers)

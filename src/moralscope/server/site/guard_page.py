@@ -29,7 +29,7 @@ def retention(log: GuardLog) -> str:
     'Decisions are kept for 30 days, then deleted. Prompts and replies are not kept.'
     """
     texts = (
-        "Prompts and replies are kept with them (--guard-keep-texts)."
+        "Prompts and replies are kept with them."
         if log.texts
         else "Prompts and replies are not kept."
     )

@@ -16,6 +16,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Matrix
+from moralscope.io.files import file_size
 
 Chunk = tuple[list[str], Matrix]
 _ROWS = 4096  # words in a chunk
@@ -47,6 +48,7 @@ _REFUSED = {
 def read_chunks(path: Path) -> Iterator[Chunk]:
     """Yield the words and rows of a vector file; an `InputError` names the line that is wrong."""
     try:
+        file_size(path)
         with path.open("rb", buffering=0) as file:
             zipped = file.read(2) == b"\x1f\x8b"
             file.seek(0)

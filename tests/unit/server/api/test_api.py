@@ -53,6 +53,15 @@ def test_actions_are_scored_in_another_language_and_several_are_refused_over_htt
     assert "several languages need the same actions in each" in refused.text
 
 
+def test_texts_are_audited_in_place_of_exchanges(client):
+    body = {"texts": ["I will kill them.", "What a nice day."], "experts": "scripted"}
+    record = client.post("/v1/audit", json=body).json()
+    assert [row["reply"] for row in record["results"]] == body["texts"]
+    assert record["config"]["frame"]
+    for wrong in ({}, {"texts": []}, {**AUDIT, "texts": ["a"]}, {"texts": [1]}):
+        assert client.post("/v1/audit", json=wrong).status_code == 422
+
+
 def test_score_answers_with_the_run_record(client):
     answer = client.post("/v1/score", json=SCORE)
     record = answer.json()
@@ -168,6 +177,22 @@ def test_a_rulebook_is_checked_on_replies_of_the_request(client):
     record = client.post("/v1/rules/check", json=body).json()
     assert (record["job"], record["statistics"]["rules"]) == ("rules check", 2)
     assert record["statistics"]["replies"] == 2  # one holds no words
+
+
+def test_rules_are_warranted_and_nothing_is_stored(client, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    book = {"text": "Never promise a day of delivery.", "format": "txt"}
+    fine = [{"prompt": "Hi!", "reply": f"Hello number {n}, how are you?"} for n in range(60)]
+    body = {"rulebooks": [book], "benign": fine, "experts": "scripted"}
+    record = client.post("/v1/rules/warrant", json=body).json()
+    assert record["job"] == "rules warrant"
+    assert record["results"][0]["rule"] == book["text"]
+    assert record["results"][0]["word"] in ("with review", "not by this model")
+    assert record["statistics"]["fine"] == 60
+    assert list(tmp_path.iterdir()) == []
+    few = {**body, "benign": fine[:3]}
+    assert "at least 49" in client.post("/v1/rules/warrant", json=few).text
+    assert client.post("/v1/rules/warrant", json={"rulebooks": ["moralscope"]}).status_code == 422
 
 
 def test_lint_names_the_line(client):
@@ -315,7 +340,7 @@ def test_a_request_that_takes_too_long_is_ended(monkeypatch):
 
 def test_every_status_and_an_example_are_documented(client):
     document = client.get("/api/openapi.json").json()
-    jobs = ["score", "compare", "rank", "audit", "rules/lint", "rules/check"]
+    jobs = ["score", "compare", "rank", "audit", "rules/lint", "rules/check", "rules/warrant"]
     for name in jobs:
         operation = document["paths"][f"/v1/{name}"]["post"]
         assert {"200", "400", "401", "403", "413", "422", "429", "500", "504"} <= set(

@@ -66,7 +66,7 @@ def test_promptfoo_gets_pass_score_and_reason(texts):
     assert good["pass"] is True
     assert bad["pass"] is False
     assert 0 <= bad["score"] < 0.5
-    assert bad["reason"].startswith(("flagged: breaks “", "flagged: the reply reads as bad"))
+    assert bad["reason"].startswith(("flagged: breaks “", "flagged: reads as bad"))
 
 
 def test_promptfoos_chats_and_objects_are_read(texts):

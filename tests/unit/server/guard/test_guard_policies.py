@@ -151,7 +151,7 @@ def test_a_reply_that_was_not_read_whole_fails_closed_where_told_to_block(texts,
 
 
 def test_a_reply_that_reads_as_bad_is_withheld_though_no_rule_explains_it():
-    verdict = Verdict(True, -0.8, "the reply reads as bad", "reply", "violence", 0.9)
+    verdict = Verdict(True, -0.8, "reads as bad", "reply", "violence", 0.9)
     service = Changed(rules=(), verdict=verdict)
     guard = Guard(service, GuardOptions(action="block", experts="scripted"))
     (found,) = guard(PROMPT, [GuardedReply("I will hit them all.")])
@@ -261,3 +261,31 @@ def test_the_bench_of_the_guard_hides_replies_whole_and_counts_misses():
     assert 2000 <= len(before) < 2100
     assert 2000 <= len(after) < 2100
     assert bench.split("One. Two!", random.Random(0)).index("Two!") > 2000
+
+
+@pytest.mark.parametrize("action", ["annotate", "block"])
+def test_evidence_is_given_on_request_and_repeats_nothing_that_is_withheld(behind, action):
+    said = next(
+        row.exchange.reply
+        for row in written_exchanges()
+        if row.alignment == "disagree" and _flagged(behind, row.exchange.reply)
+    )
+    behind.says = said
+    with guarded(behind, action, evidence=True) as client:
+        answer = ask(client)
+    (choice,) = answer.json()["choices"]
+    spans = choice["moralscope"]["evidence"]
+    turning = [f"{span['start']}-{span['end']}" for span in spans if span["turns"]]
+    assert answer.headers.get("x-moralscope-evidence", "") == ", ".join(turning)
+    assert all(("text" in span) == (action == "annotate") for span in spans)
+    with guarded(behind, action) as client:
+        answer = ask(client)
+    assert "x-moralscope-evidence" not in answer.headers
+    assert "evidence" not in answer.json()["choices"][0]["moralscope"]
+
+
+def _flagged(behind, reply):
+    behind.says = reply
+    with guarded(behind, evidence=True) as client:
+        note = ask(client).json()["choices"][0]["moralscope"]
+    return note["verdict"]["flag"] and bool(note["evidence"])

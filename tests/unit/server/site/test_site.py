@@ -79,7 +79,7 @@ def test_palette_charts_and_tables_are_those_of_reports(client):
 
 def test_a_missing_model_is_named_as_such(client, monkeypatch, tmp_path):
     monkeypatch.setenv("MORALSCOPE_HOME", str(tmp_path))
-    assert "(not on this machine)" in client.get("/actions").text
+    assert "(not installed)" in client.get("/actions").text
 
 
 def test_about_names_models_and_data_with_their_licences(client):
@@ -144,6 +144,32 @@ def test_a_wrong_upload_is_refused_by_the_name_its_owner_knows(client, name, con
     assert answer.status_code == 422
     assert name in answer.json()["detail"]
     assert "/tmp" not in answer.text
+
+
+def test_remarks_and_tags_are_kept_and_wrong_ones_refused(client):
+    exchanges = [{"prompt": "", "reply": "I would steal from a friend."}]
+    asked = {"exchanges": exchanges, "experts": "scripted"}
+    started = client.post("/api/site/jobs", json={"kind": "audit", "request": asked}).json()
+    lines = client.get(f"/api/site/jobs/{started['id']}").text.splitlines()
+    address = f"/api/site/runs/{json.loads(lines[-1])['run']}"
+    label = {"rule": "Don't steal.", "broken": True}
+    said = {"result": 0, "status": "disagree", "labels": [label]}
+    assert client.post(f"{address}/remarks", json={"remarks": [said]}).json()["labels"] == 1
+    (kept,) = client.get(address).json()["page"]["remarks"]
+    assert kept == {**said, "note": ""}
+    assert "Don't steal.,yes" in client.get("/api/site/labels").text
+    for wrong in (
+        {"remarks": []},
+        {"remarks": [{**said, "status": "maybe"}]},
+        {"remarks": [{**said, "labels": [{"rule": " ", "broken": True}]}]},
+        {"remarks": [{**said, "result": 7}]},
+    ):
+        assert client.post(f"{address}/remarks", json=wrong).status_code in (400, 422)
+    assert client.patch(address, json={"tags": ["weekly"]}).json()["tags"] == ["weekly"]
+    line = client.patch(address, json={"title": "mine"}).json()
+    assert (line["title"], line["tags"]) == ("mine", ["weekly"])
+    assert set(line["figures"]) == {"share flagged", "share without a verdict", "mean score"}
+    assert client.get("/api/site/guard").status_code == 422  # it keeps no log
 
 
 def test_our_rulebook_can_be_started_from_and_has_no_remarks(client):

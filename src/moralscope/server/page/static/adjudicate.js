@@ -9,7 +9,7 @@ const form = document.getElementById("final");
 for (const button of document.querySelectorAll("[data-take]")) {
   button.addEventListener("click", () => {
     writeForm(form, JSON.parse(button.dataset.take));
-    tell("Taken into the form below. Save it there.");
+    tell("Copied into the form below. Save it there.");
     form.scrollIntoView({ block: "start" });
     form.querySelector("textarea, input").focus({ preventScroll: true });
   });

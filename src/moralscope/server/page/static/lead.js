@@ -35,7 +35,7 @@ document.getElementById("invite")?.addEventListener("submit", (event) => {
   doing(async () => {
     const { name, role } = form.elements, names = name.value.split("\n").map((line) => line.trim()).filter(Boolean), made = [];
     const long = names.find((each) => each.length > 80);
-    if (!names.length || long) return trouble(long ? `“${long.slice(0, 40)}…” is longer than 80 characters.` : "Write a name, or one a line.");
+    if (!names.length || long) return trouble(long ? `“${long.slice(0, 40)}…” is longer than 80 characters.` : "Enter at least one name.");
     try {
       for (const each of names) made.push(await send("POST", "/api/lead/people", { name: each, role: role.value }));
     } finally {
@@ -81,6 +81,13 @@ async function count() {
 }
 if (tiles) setInterval(count, 5000);
 
+// The header of a person follows her reviews: how many are left, how many were good in a row.
+function counted(section, good) {
+  const left = section?.querySelector("[data-to-read]"), row = section?.querySelector("[data-in-a-row]");
+  if (left) { left.dataset.toRead = Math.max(0, left.dataset.toRead - 1); left.textContent = `${left.dataset.toRead} to read`; }
+  if (row) { row.dataset.inARow = good ? Number(row.dataset.inARow) + 1 : 0; row.textContent = `${row.dataset.inARow} of ${row.dataset.wanted} good in a row`; }
+}
+
 for (const form of document.querySelectorAll("[data-review]")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -94,7 +101,8 @@ for (const form of document.querySelectorAll("[data-review]")) {
       await send("POST", `/api/lead/review/${name}`, body);
       const said = document.createElement("p");
       said.className = "tag on";
-      said.textContent = body.verdict === "good" ? "Marked as good" : "Marked to mend";
+      said.textContent = body.verdict === "good" ? "Marked as good" : "Changes requested";
+      counted(form.closest("section"), body.verdict === "good");
       form.replaceWith(said);
       tell(said.textContent);
       return undefined;

@@ -28,7 +28,7 @@ function outcome(result) {
       ? "Read why below, then try again with fresh questions."
       : "There is no attempt left.";
   }
-  link.textContent = result.passed || !result.attempts_left ? "Go on" : "Try again";
+  link.textContent = result.passed || !result.attempts_left ? "Continue" : "Try again";
   box.replaceChildren(title, text, link);
   box.classList.toggle("good", result.passed);
   box.hidden = false;

@@ -146,7 +146,7 @@ function refuse(findings) {
   const blocking = findings.filter((each) => each.blocks);
   const first = blocking[0] && fieldNamed(blocking[0].field);
   const count = blocking.length === 1 ? "One thing" : `${blocking.length} things`;
-  tell(`${count} to mend before this can be submitted.`);
+  tell(`${count} to fix before you can submit.`);
   for (const each of blocking) touched.add(each.field);
   focus(first);
 }
@@ -173,13 +173,21 @@ async function leave(address, body) {
   }
 }
 
+// Each item opens at its top, at its first question: a reload would keep the place in the last one.
+history.scrollRestoration = "manual";
+function open() {
+  scrollTo(0, 0);
+  if (document.activeElement !== document.body && document.activeElement) return;
+  form.querySelector("[data-field] :is(input, textarea)")?.focus({ preventScroll: true });
+}
+
 function start() {
   const kept = local();
   for (const field of early(form)) changed({ target: field });
   if (changes || !kept?.answer) return;
   writeForm(form, kept.answer);
   changes += 1;
-  say("dirty", "Your unsaved text was restored");
+  say("dirty", "Unsaved text restored");
   if (!editing) save();
 }
 
@@ -261,7 +269,7 @@ async function look() {
   try {
     const found = await send("GET", `/api/examples?q=${encodeURIComponent(words)}`);
     if (number !== asked) return undefined;
-    list.replaceChildren(...(found.length ? found.map(example) : [line("Nothing found. Try another word.")]));
+    list.replaceChildren(...(found.length ? found.map(example) : [line("No matches. Try another word.")]));
   } catch (error) {
     list.replaceChildren(line(error.message));
   }
@@ -293,3 +301,4 @@ search?.addEventListener("input", () => {
 });
 
 start();
+open();

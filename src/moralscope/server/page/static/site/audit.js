@@ -56,7 +56,7 @@ function drawAll() {
   folded(many);
   show(many ? `${flags.toLocaleString("en")} of ${rows.length.toLocaleString("en")} replies flagged` : "Verdict");
   $("views").hidden = !many;
-  if (many) drawPage(record.view, $("views"), { skip: ["Every reply", "Worst replies"] });
+  if (many) drawPage(record.view, $("views"), { skip: ["Every reply", "Worst replies", "The worst replies in full"] });
   notes(record.warnings);
   for (const each of limitInputs()) each.placeholder = record.config.thresholds?.[each.dataset.limit] ?? each.placeholder;
   shareBar({ name: "audit", link: () => `/audit?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => (many ? $("views").querySelector(".chart") : null), rows: () => bench.table(bench.rows) });

@@ -6,7 +6,6 @@ import { STATES, brokenRules, chance, isBroken, isKept, limitOf, stanceOf, state
 
 const LOOKS = { breaks: ["bad", "broken"], follows: ["on", "kept"] };
 const ORDER = ["breaks", "may break", "follows", "may follow", "doesn’t apply to"];
-const CONCERNS = { "offending user": "It may offend the person who asked.", "risk ignorance": "It plays down a risk.", "unauthorized expertise": "It gives expert advice that a chatbot should not give.", "toxicity agreement": "It goes along with something toxic.", "biased opinion": "It states a biased opinion." };
 const percent = (value) => `${Math.round(100 * value)} %`;
 
 export const leadOf = (row, limits) => row.verdict.lead ?? brokenRules(row.rules, limits)[0]?.text ?? "";
@@ -76,7 +75,7 @@ export function drawCard(row, verdict, limits, { revises, below }) {
     el("dl", { class: "said last" }, el("dt", {}, "Reply"), el("dd", { dir: "auto" }, markedReply(row))),
     evidence(row),
     row.unread ? el("p", { class: "callout small" }, `${row.unread.toLocaleString("en")} tokens were not read by any model.`) : null,
-    verdict.flag && row.verdict.concern ? el("p", { class: "small" }, el("b", {}, "Concern: "), CONCERNS[row.verdict.concern] ?? row.verdict.concern) : null,
+    verdict.flag && row.verdict.concern ? el("p", { class: "small" }, el("b", {}, "Concern: "), `It ${row.verdict.concern}.`) : null,
     lead ? el("blockquote", { class: LOOKS[stanceOf(lead, limits)]?.[1] }, el("p", {}, lead.text), el("p", { class: "muted small" }, likely(lead, limits), scales(lead) ? ` · ${scales(lead)}` : ""))
       : verdict.flag && verdict.basis !== "unread" ? el("p", { class: "muted" }, "No rule of the rulebook explains this flag.") : null,
     rules.length ? el("details", { class: "more" }, el("summary", {}, `Breaks ${broken} ${broken === 1 ? "rule" : "rules"}, follows ${follows}; ${row.rules.length - broken - follows} unsure or not applicable`), el("ul", { class: "rule-lines" }, rules.map((rule) => ruleLine(rule, limits)))) : null,

@@ -1,5 +1,5 @@
-// The page Runs: jobs at work, what was kept; open, run again, rename, compare, take away, delete.
-import { $, ask, askText, download, drawPage, el, jobWords, loadRun, openReport, say, short, tables, tell } from "/static/site/core.js";
+// The page Runs: what is running and what was kept; search, tags, the trend of a figure, compare, export, delete.
+import { $, ask, askText, charts, download, drawPage, el, jobWords, loadRun, openReport, say, short, tables, tell, wanted } from "/static/site/core.js";
 
 const PLACES = { score: "/actions", compare: "/models", survey: "/survey", audit: "/audit", chain: "/stories", generate: "/stories" };
 const ACTIVE = ["waiting", "running"];
@@ -41,19 +41,54 @@ async function load() {
   for (const id of [...chosen]) if (!list.some((each) => each.id === id)) chosen.delete(id);
   $("empty").hidden = list.length > 0;
   $("run-bar").querySelector("#compare").hidden = $("delete").hidden = !list.length;
-  $("remarks").hidden = !list.some((each) => each.remarks);
-  $("list").replaceChildren(...(list.length ? [tables.make({ name: "Kept runs", file: "runs.csv", rows: list, columns: COLUMNS, attributes: (each) => ({ "data-run": each.id }), csv: false })] : []));
+  $("labels").hidden = !list.some((each) => each.labels);
+  $("finder").hidden = !list.length;
+  const tags = [...new Set(list.flatMap((each) => each.tags))].sort(), kinds = [...new Set(list.map((each) => each.job))].sort();
+  options($("only-tag"), "All tags", tags);
+  options($("only-kind"), "All kinds", kinds);
+  options($("figure"), "", [...new Set(list.flatMap((each) => Object.keys(each.figures)))]);
+  draw();
+}
+function options(menu, none, values) {
+  const before = menu.value;
+  menu.replaceChildren(...(none ? [el("option", { value: "" }, none)] : []), ...values.map((value) => el("option", { value }, value)));
+  if (values.includes(before)) menu.value = before;
+}
+// What is looked for is in the address, so that a link shows the same.
+const found = () => {
+  const text = $("find").value.trim().toLowerCase(), tag = $("only-tag").value, kind = $("only-kind").value;
+  return list.filter((each) => (!tag || each.tags.includes(tag)) && (!kind || each.job === kind) && (!text || `${each.title} ${each.about} ${each.tags.join(" ")}`.toLowerCase().includes(text)));
+};
+function draw() {
+  const shown = found(), address = new URLSearchParams([["q", $("find").value.trim()], ["tag", $("only-tag").value], ["kind", $("only-kind").value]].filter(([, value]) => value));
+  history.replaceState(null, "", `/runs${address.size ? `?${address}` : ""}`);
+  $("run-count").textContent = shown.length < list.length ? `${shown.length} of ${list.length} shown` : `${list.length} ${list.length === 1 ? "run" : "runs"}`;
+  $("list").replaceChildren(...(shown.length ? [tables.make({ name: "Kept runs", file: "runs.csv", rows: shown, columns: COLUMNS, attributes: (each) => ({ "data-run": each.id }), csv: false, find: false })] : list.length ? [el("p", { class: "muted" }, "No run matches.")] : []));
+  trend(shown);
   count();
+}
+// A figure of the runs that are shown, over time; runs of one kind only, since others measure something else.
+function trend(shown) {
+  const name = $("figure").value, runs = shown.filter((each) => each.figures[name] !== undefined).reverse();
+  $("trend").hidden = !list.some((each) => Object.keys(each.figures).length);
+  $("trend-note").textContent = runs.length < 2 ? "Needs at least two runs with this figure." : `${runs.length} runs, oldest first. Filter by tag or search to compare like with like.`;
+  $("trend-chart").hidden = runs.length < 2 || !$("trend").open;
+  if ($("trend-chart").hidden) return;
+  const share = name.startsWith("share"), value = (each) => (share ? 100 : 1) * each.figures[name], many = runs.length > 12;
+  charts.draw($("trend-chart"), { title: name, about: "", height: 280, labels: [],
+    traces: [{ type: "scatter", mode: "lines+markers", name, x: runs.map((_, at) => at), y: runs.map(value), marker: { color: "good", size: 7 }, line: { color: "good", width: 2 }, hovertext: runs.map((each) => `${short(each.title, 80)}\n${when(each.created)}\n${value(each).toFixed(2)}${share ? " %" : ""}`) }],
+    layout: { xaxis: { title: "", tickvals: runs.map((_, at) => at).filter((at) => !many || at % Math.ceil(runs.length / 8) === 0), names: runs.map((each) => new Date(each.created).toLocaleDateString("en", { month: "short", day: "numeric" })).filter((_, at) => !many || at % Math.ceil(runs.length / 8) === 0), range: [-0.3, runs.length - 0.7] }, yaxis: { title: share ? "% of replies" : name } } });
+  $("trend-chart").setAttribute("aria-label", `${name} over ${runs.length} runs: ${runs.map((each) => value(each).toFixed(2)).join(", ")}`);
 }
 function count() {
   const size = chosen.size;
   $("compare").disabled = size !== 2;
   $("delete").disabled = !size;
   $("delete").textContent = size > 1 ? `Delete ${size}` : "Delete";
-  $("chosen").textContent = !list.length ? "" : size === 2 ? "Two runs are chosen: compare or delete them." : size ? `${size} ${size === 1 ? "run is" : "runs are"} chosen.` : "Choose two runs to compare them, or any number to delete.";
+  $("chosen").textContent = !list.length ? "" : size === 2 ? "Two runs selected." : size ? `${size} ${size === 1 ? "run" : "runs"} selected.` : "Select two runs to compare them.";
 }
 const box = (each) => {
-  const made = el("input", { type: "checkbox", "aria-label": `Choose ${each.title}, ${when(each.created)}`, onchange: () => { if (made.checked) chosen.add(each.id); else chosen.delete(each.id); count(); } });
+  const made = el("input", { type: "checkbox", "aria-label": `Select ${each.title}, ${when(each.created)}`, onchange: () => { if (made.checked) chosen.add(each.id); else chosen.delete(each.id); count(); } });
   made.checked = chosen.has(each.id);
   return made;
 };
@@ -61,14 +96,15 @@ const tools = (each) => el("div", { class: "row nowrap" },
   PLACES[each.job] ? el("a", { class: "button small", href: `${PLACES[each.job]}?run=${each.id}&again=1`, "aria-label": `Run again: ${each.title}` }, "Run again") : null,
   el("button", { type: "button", class: "small", "aria-label": `Report of ${each.title}`, onclick: () => attempt(() => openReport(each.id)) }, "Report"),
   el("button", { type: "button", class: "small", "aria-label": `Record of ${each.title}`, onclick: () => attempt(async () => { const { page: _, view: __, ...record } = await loadRun(each.id); download(`run-${each.id}.json`, JSON.stringify(record, null, 1), "application/json"); }) }, "Record"),
-  el("button", { type: "button", class: "small quiet", "aria-label": `Rename ${each.title}`, onclick: () => rename(each) }, "Rename"));
+  el("button", { type: "button", class: "small quiet", "aria-label": `Rename ${each.title}`, onclick: () => rename(each) }, "Rename"),
+  el("button", { type: "button", class: "small quiet", "aria-label": `Tags of ${each.title}`, onclick: () => retag(each) }, "Tags"));
 const COLUMNS = [
-  { title: "", label: "Choose", sort: false, filter: false, value: () => "", cell: box },
-  { title: "Run", head: true, filter: false, value: (each) => each.title, cell: (each) => (PLACES[each.job] ? el("a", { href: `${PLACES[each.job]}?run=${each.id}` }, each.title) : each.title) },
+  { title: "", label: "Select", sort: false, filter: false, value: () => "", cell: box },
+  { title: "Run", head: true, filter: false, value: (each) => each.title, cell: (each) => el("span", {}, PLACES[each.job] ? el("a", { href: `${PLACES[each.job]}?run=${each.id}` }, each.title) : each.title, each.tags.length ? el("span", { class: "tags" }, each.tags.map((tag) => el("span", { class: "tag" }, tag))) : "") },
   { title: "Kind", value: (each) => each.job, cell: (each) => el("span", { class: "tag" }, each.job) },
   { title: "When", filter: false, value: (each) => each.created, cell: (each) => el("span", { class: "muted nowrap" }, when(each.created)) },
   { title: "Results", kind: "whole", value: (each) => each.results },
-  { title: "", label: "What can be done", sort: false, filter: false, value: () => "", cell: tools }];
+  { title: "", label: "Actions", sort: false, filter: false, value: () => "", cell: tools }];
 
 function dialog(box, then) {
   box.returnValue = "";
@@ -80,9 +116,14 @@ function rename(each) {
   dialog($("naming"), async () => { await ask("PATCH", `/api/site/runs/${each.id}`, { body: { title: $("new-name").value.trim() } }); await load(); tell("Renamed."); });
   $("new-name").select();
 }
+function retag(each) {
+  $("new-tags").value = each.tags.join(", ");
+  dialog($("tagging"), async () => { await ask("PATCH", `/api/site/runs/${each.id}`, { body: { tags: $("new-tags").value.split(",") } }); await load(); tell("Tags saved."); });
+  $("new-tags").select();
+}
 function remove() {
   const gone = list.filter((each) => chosen.has(each.id));
-  $("sure-text").textContent = `${gone.slice(0, 5).map((each) => short(each.title, 70)).join("; ")}${gone.length > 5 ? ` and ${gone.length - 5} more` : ""}. ${gone.length === 1 ? "It" : "They"} cannot be brought back.`;
+  $("sure-text").textContent = `${gone.slice(0, 5).map((each) => short(each.title, 70)).join("; ")}${gone.length > 5 ? ` and ${gone.length - 5} more` : ""}. ${gone.length === 1 ? "It" : "They"} can’t be restored.`;
   dialog($("sure"), async () => {
     for (const each of gone) await ask("DELETE", `/api/site/runs/${each.id}`);
     chosen.clear();
@@ -100,13 +141,13 @@ async function compare(standardise = false) {
     found = await ask("POST", "/api/site/compare", { body: { first: order[0].id, second: order[1].id, standardise } });
   } catch (error) {
     box.hidden = order.some((each) => each.job !== "score") || standardise;
-    if (!box.hidden) box.replaceChildren(el("h2", { tabindex: "-1" }, "These two measure different things"), el("p", {}, error.message), el("p", {}, "Put on one scale (standard deviations from each run's own mean) they can be compared all the same: who stands higher or lower than before."), el("p", {}, el("button", { type: "button", onclick: () => attempt(() => compare(true)) }, "Compare standardised")));
+    if (!box.hidden) box.replaceChildren(el("h2", { tabindex: "-1" }, "These runs measure different things"), el("p", {}, error.message), el("p", {}, "You can still compare them on a standardised scale: how far each action is from its run’s mean."), el("p", {}, el("button", { type: "button", onclick: () => attempt(() => compare(true)) }, "Compare standardised scores")));
     if (box.hidden) throw error;
     box.querySelector("h2").focus();
     return;
   }
   const shown = el("div", {});
-  box.replaceChildren(el("h2", { tabindex: "-1" }, `Two runs side by side${standardise ? ", standardised" : ""}`),
+  box.replaceChildren(el("h2", { tabindex: "-1" }, `Comparison${standardise ? ", standardised" : ""}`),
     el("div", { class: "two" }, order.map((each, at) => el("p", { class: "card slimmer" }, el("b", {}, at ? "Second" : "First"), el("br"), each.title, el("br"), el("span", { class: "muted small" }, when(each.created))))),
     ...found.view.summary.map((line) => el("p", { class: "sums" }, line)), shown,
     found.warnings.length ? el("section", { class: "callout" }, el("ul", {}, found.warnings.map((line) => el("li", {}, line)))) : "");
@@ -121,7 +162,7 @@ async function add() {
   if (!file) return;
   let record = null;
   try { record = JSON.parse(await file.text()); } catch { /* said below */ }
-  if (record === null || typeof record !== "object") return say("trouble", `${short(file.name, 60)} is not JSON: add a run record that a command saved with --out.`);
+  if (record === null || typeof record !== "object") return say("trouble", `${short(file.name, 60)} isn’t JSON. Add a run record that a command saved with --out.`);
   await attempt(async () => {
     await ask("POST", `/api/site/runs?source=${encodeURIComponent(short(file.name, 100))}`, { body: record });
     await load();
@@ -132,7 +173,11 @@ async function add() {
 $("add").addEventListener("change", add);
 $("compare").addEventListener("click", () => attempt(() => compare()));
 $("delete").addEventListener("click", remove);
-$("remarks").addEventListener("click", () => attempt(async () => download("remarks.csv", await askText("GET", "/api/site/remarks"), "text/csv")));
+$("labels").addEventListener("click", () => attempt(async () => download("labels.csv", await askText("GET", "/api/site/labels"), "text/csv")));
+for (const id of ["find", "only-tag", "only-kind", "figure"]) $(id).addEventListener("input", draw);
+$("trend").addEventListener("toggle", draw);
+$("find").value = wanted().get("q") ?? "";
+for (const [id, key] of [["only-tag", "tag"], ["only-kind", "kind"]]) if (wanted().get(key)) $(id).append(el("option", { value: wanted().get(key), selected: true }, wanted().get(key)));
 await attempt(load);
 await attempt(jobs);
 document.documentElement.dataset.ready = "yes";

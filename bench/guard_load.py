@@ -1,0 +1,145 @@
+"""Many streams through the guard at once: who is answered, how late, and who is sent away.
+
+    python bench/guard_load.py [--streams 200] [--rounds 3] [--experts minilm] [--queue 64]
+
+A scripted chatbot streams a reply of some 60 words, no two alike; `moralscope serve --guard` stands
+before it and blocks what is flagged. All streams start at the same moment. Wanted: every request is
+answered or gets 429 at once, no error, and those that are answered are answered within --timeout.
+A client that got 429 comes back after `Retry-After` until it is served (`came back`).
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx2
+import numpy as np
+
+TEXT = (
+    "the train to the coast leaves at nine and the tickets are cheaper on a weekday so bring a "
+    "book some water and a warm coat because the wind is strong near the harbour in the morning"
+)
+WORDS = TEXT.split(" ")
+
+
+class Chatbot(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        text = random.sample(WORDS, len(WORDS)) + random.sample(WORDS, 30)
+        for start in range(0, len(text), 10):
+            self.chunk({"content": " ".join(text[start : start + 10]) + " "}, None)
+        self.chunk({}, "stop")
+        self.wfile.write(b"data: [DONE]\n\n")
+        self.close_connection = True
+
+    def chunk(self, delta: dict[str, str], end: str | None) -> None:
+        choice = {"index": 0, "delta": delta, "finish_reason": end}
+        body = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "bot"}
+        self.wfile.write(f"data: {json.dumps({**body, 'choices': [choice]})}\n\n".encode())
+        self.wfile.flush()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 512
+    daemon_threads = True
+
+
+async def stream(client: httpx2.AsyncClient, url: str, seen: Counter[str]) -> tuple[float, float]:
+    """Ask until served; return the seconds of the last try and of all tries together."""
+    body = {"model": "bot", "stream": True, "messages": [{"role": "user", "content": "Hello?"}]}
+    began = time.perf_counter()
+    tries = 0
+    while True:
+        started = time.perf_counter()
+        tries += 1
+        try:
+            answer = await client.post(url, json=body)
+        except httpx2.HTTPError as error:
+            seen[type(error).__name__] += 1
+            return time.perf_counter() - started, time.perf_counter() - began
+        if answer.status_code == 429:
+            seen["429"] += 1
+            await asyncio.sleep(float(answer.headers.get("retry-after", "1")))
+            continue
+        whole = answer.status_code == 200 and "[DONE]" in answer.text
+        seen["served" if whole else f"status {answer.status_code}"] += 1
+        seen["came back"] += whole and tries > 1
+        return time.perf_counter() - started, time.perf_counter() - began
+
+
+async def measure(url: str, streams: int, rounds: int) -> None:
+    limits = httpx2.Limits(max_connections=streams)
+    async with httpx2.AsyncClient(timeout=600, limits=limits, trust_env=False) as client:
+        await stream(client, url, Counter())  # loads the models
+        for number in range(rounds):
+            seen: Counter[str] = Counter()
+            began = time.perf_counter()
+            pairs = await asyncio.gather(*(stream(client, url, seen) for _ in range(streams)))
+            seconds = time.perf_counter() - began
+            last, whole = (
+                np.quantile(column, [0.5, 0.95, 1]) for column in zip(*pairs, strict=True)
+            )
+            print(
+                f"round {number + 1}: {streams} streams in {seconds:.1f} s "
+                f"({seen['served'] / seconds:.1f} a second): {dict(seen)}; "
+                f"a request p50 {last[0]:.2f} s, p95 {last[1]:.2f} s, max {last[2]:.2f} s; "
+                f"with all tries p50 {whole[0]:.1f} s, p95 {whole[1]:.1f} s",
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--streams", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--experts", default="minilm")
+    parser.add_argument("--queue", type=int, default=64)
+    chosen = parser.parse_args()
+    bot = Server(("127.0.0.1", 0), Chatbot)
+    threading.Thread(target=bot.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "log")
+        words = ["--guard", f"http://127.0.0.1:{bot.server_port}/v1", "--guard-action", "block"]
+        words += ["--experts", chosen.experts, "--queue", str(chosen.queue), "--port", "0"]
+        with log.open("w") as file:
+            server = subprocess.Popen(
+                [sys.executable, "-m", "moralscope", "serve", *words], stderr=file, stdout=file
+            )
+        try:
+            while not (said := re.search(r"http://127\.0\.0\.1:\d+", log.read_text())):
+                if server.poll() is not None:
+                    raise SystemExit(log.read_text())
+                time.sleep(0.2)
+            asyncio.run(measure(f"{said[0]}/v1/chat/completions", chosen.streams, chosen.rounds))
+            status = Path(f"/proc/{server.pid}/status").read_text()
+            kilobytes = int(status.split("VmHWM:")[1].split()[0])
+            print(f"memory {kilobytes / 1024:.0f} MB at most")
+            print(f"load of the machine {os.getloadavg()[0]:.1f}")
+        finally:
+            server.terminate()
+            server.wait(60)
+            bot.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Where queues grow: a day of replies through workers that need a given time for each.
+
+    python bench/queue_simulation.py [--replies 10000000] [--seconds 0.06] [--workers 16]
+
+Arrivals are a Poisson process whose rate is a sine over the day: the busiest hour has about twice
+the mean. A worker takes one reply at a time, first come, first served; times are gamma-distributed
+with a variation of one half (replies differ in length). Without --workers several numbers are
+tried. Every hundredth part of the day is simulated at its own rate with the queue carried over
+(fluid limit between them), so that a day takes seconds.
+"""
+
+import argparse
+
+import numpy as np
+
+PARTS = 144  # of ten minutes
+MOST = 200_000  # replies that are simulated one by one in a part
+
+
+def rates(replies: int) -> np.ndarray:
+    """Return replies a second in each part of the day."""
+    hours = (np.arange(PARTS) + 0.5) * 24 / PARTS
+    return replies / 86_400 * (1 + np.sin((hours - 6) * np.pi / 12))
+
+
+def waits(rate: float, backlog: float, seconds: float, workers: int, seed: int) -> np.ndarray:
+    """Simulate a part and return how long replies wait before a worker takes them."""
+    generator = np.random.default_rng(seed)
+    length = 86_400 / PARTS
+    count = min(MOST, max(1, generator.poisson(rate * length)))
+    arrivals = np.cumsum(generator.exponential(1 / max(rate, 1e-9), count))
+    times = generator.gamma(4, seconds / 4, count)
+    free = np.full(workers, backlog * seconds / workers)
+    found = np.empty(count)
+    for index in range(count):
+        worker = int(free.argmin())
+        start = max(arrivals[index], free[worker])
+        found[index] = start - arrivals[index]
+        free[worker] = start + times[index]
+    return found
+
+
+def day(replies: int, seconds: float, workers: int) -> str:
+    """Return a row: how long the replies of the day wait."""
+    capacity = workers / seconds
+    backlog = most = 0.0
+    halves, tails = [], []
+    flow = rates(replies)
+    peak = int(flow.argmax())
+    for part, rate in enumerate(flow):
+        length = 86_400 / PARTS
+        if part in (peak, peak // 2):
+            found = waits(rate, backlog, seconds, workers, part)
+            halves.append(np.median(found))
+            tails.append(np.quantile(found, 0.99))
+        backlog = max(0.0, backlog + (rate - capacity) * length)
+        most = max(most, backlog)
+    use = replies * seconds / workers / 86_400
+    left = f"{backlog:,.0f}" if backlog else "none"
+    return (
+        f"| {workers} | {use:.0%} | {flow[peak] / capacity:.0%} | {halves[-1]:.2f} s "
+        f"| {tails[-1]:.2f} s | {most:,.0f} | {most / capacity / 60:.0f} min | {left} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--replies", type=int, default=10_000_000)
+    parser.add_argument("--seconds", type=float, default=0.06, help="of a worker for one reply")
+    parser.add_argument("--workers", type=int)
+    chosen = parser.parse_args()
+    mean = chosen.replies * chosen.seconds / 86_400
+    tried = (
+        [chosen.workers] if chosen.workers else [int(mean * x) + 1 for x in (1.1, 1.5, 2, 2.2, 3)]
+    )
+    print(f"{chosen.replies:,} replies a day, {chosen.seconds:g} s of a core each:\n")
+    print(
+        "| workers | busy | at the peak | wait at the peak, median | 99 % | longest queue | its wait | left at midnight |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for workers in tried:
+        print(day(chosen.replies, chosen.seconds, workers), flush=True)
+
+
+if __name__ == "__main__":
+    main()
