@@ -91,7 +91,7 @@ def conversation_job(service: Service, body: s.ConversationRequest) -> Job:
     options = options_in(body, AuditOptions, rulebooks=())
     options_in(body.thresholds, Thresholds)
     limits = body.thresholds.model_dump(exclude_unset=True)
-    rules = AuditRules(s.read_rulebooks(body.rulebooks), limits)
+    rules = AuditRules(s.read_rulebooks(body.rulebooks), GivenLimits(limits))
     said = {"messages": body.messages, "tools": body.tools}
     return lambda report, tell: service.audit_conversations(said, options, rules)
 
