@@ -27,7 +27,7 @@ from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.false_alarms import confident_limit
-from moralscope.rules.labels import LabelledExchange
+from moralscope.rules.labels import BreachLabel
 from moralscope.rules.learn import fit_labels, label_features
 from moralscope.rules.load_auditor import index_rules, join_auditor
 from moralscope.rules.organisations import Organisation, organisations
@@ -106,13 +106,11 @@ def figures(cases: list[Case], limit: float) -> str:
     )
 
 
-def every_label(organisation: Organisation) -> tuple[list[Case], list[LabelledExchange]]:
+def every_label(organisation: Organisation) -> tuple[list[Case], list[BreachLabel]]:
     """Return the exchanges, and a label of each by each rule, exchange by exchange."""
     cases = cases_of(organisation)
     rules = [entry.rule for entry in organisation.rules]
-    return cases, [
-        LabelledExchange(c.exchange, rule, rule in c.breaks) for c in cases for rule in rules
-    ]
+    return cases, [BreachLabel(c.exchange, rule, rule in c.breaks) for c in cases for rule in rules]
 
 
 def learning_curve(chosen: list[Organisation], experts: ExpertSet) -> None:
@@ -262,7 +260,7 @@ def warrants(chosen: list[Organisation], experts: ExpertSet) -> None:
                 (row.probabilities["disagree"] >= limit) == broken
                 for row, (_, broken) in zip(aligner.align(asked), exchanges, strict=True)
             ]
-            labels = [LabelledExchange(side, entry.rule, broken) for side, broken in exchanges[:4]]
+            labels = [BreachLabel(side, entry.rule, broken) for side, broken in exchanges[:4]]
             made, labelled = make_pairs(entry.rule), make_pairs(entry.rule, labels)
             alone = right(entry.rule, made)
             ours = right(entry.rule, labelled[: len(labelled) - len(made)])

@@ -62,10 +62,16 @@ def on_files(files: Any, config: Any) -> Any:
     pages |= {name: outside_page(source) for source, name in OUTSIDE.items()}
     for name, text in pages.items():
         files.append(File.generated(config, name, content=text))
-    # The typeface of the local page, so that both look alike.
-    font = ROOT / "src" / "moralscope" / "pages" / "assets" / "inter.woff2"
-    files.append(File.generated(config, font.name, abs_src_path=str(font)))
+    # Typeface and mark of the local page, so that both look alike.
+    package = ROOT / "src" / "moralscope"
+    for path in (package / "pages/assets/inter.woff2", package / "server/page/static/mark.svg"):
+        files.append(File.generated(config, path.name, abs_src_path=str(path)))
     return files
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the theme's search dialog for people who hear the page."""
+    return output.replace(' role="dialog">', ' role="dialog" aria-label="Search">')
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

@@ -16,12 +16,12 @@ _LETTERS = [chr(code) for code in range(33, 127)]
 _WORDS = ("kind", "rude", "should", "not", "help", "friend", "lies", "pays", "good", "bad")
 
 
-def tiny_tokenizer():
+def tiny_tokenizer(words=_WORDS):
     """WordPiece of single characters and a few words."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    pieces = [*_SPECIAL, *_LETTERS, *(f"##{letter}" for letter in _LETTERS), *_WORDS]
+    pieces = [*_SPECIAL, *_LETTERS, *(f"##{letter}" for letter in _LETTERS), *words]
     places = {piece: place for place, piece in enumerate(pieces)}
     inner = Tokenizer(models.WordPiece(vocab=places, unk_token="[UNK]"))
     inner.normalizer = normalizers.BertNormalizer()
@@ -59,6 +59,28 @@ def tiny_bert(folder: Path, seed: int = 1) -> Path:
         initializer_range=0.3,
     )
     BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_decoder(folder: Path, seed: int = 1) -> Path:
+    """Write a causal model of two layers, with its language model's head."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    tokenizer = tiny_tokenizer((*_WORDS, "text", "rule", "judgment"))
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        intermediate_size=24,
+        max_position_embeddings=WINDOW,
+        initializer_range=0.3,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

@@ -11,7 +11,7 @@ from moralscope.models.classifiers.experts import Experts
 from moralscope.models.hugging_face import folder_checksum
 from moralscope.stories.experts import prepare_experts
 
-from ..expert_makers import save_trained, tiny_bert, trained
+from ..expert_makers import save_trained, tiny_bert, tiny_decoder, trained
 
 PAIRS = [
     ("", "Jo lies to Al."),
@@ -34,15 +34,24 @@ HOSTILE = [
 
 @pytest.fixture(
     scope="module",
-    params=["scripted", "tiny", "whole", pytest.param("minilm", marks=pytest.mark.slow)],
+    params=[
+        "scripted",
+        "tiny",
+        "whole",
+        "decoder",
+        "whole decoder",
+        pytest.param("minilm", marks=pytest.mark.slow),
+    ],
 )
 def experts(request, tmp_path_factory):
     if request.param in ("scripted", "minilm"):
         return prepare_experts(request.param)
     place = tmp_path_factory.mktemp(request.param)
-    base = tiny_bert(place / "base")
-    shape = {"weights": "all", "learning_rate": 1e-3} if request.param == "whole" else {}
-    folder = save_trained(place / "experts", trained(base, **shape)[0], base)
+    base = (tiny_decoder if "decoder" in request.param else tiny_bert)(place / "base")
+    shape = {"weights": "all", "learning_rate": 1e-3} if "whole" in request.param else {}
+    length = 40 if "decoder" in request.param else 32  # the words around a pair take eight
+    learner = trained(base, max_length=length, **shape)[0]
+    folder = save_trained(place / "experts", learner, base, max_length=length)
     return Experts(folder, base, folder_checksum(base), "tiny")
 
 

@@ -21,7 +21,7 @@ class BenchOptions(Options):
     models: Annotated[
         tuple[str, ...],
         Option(
-            "minilm, mpnet, a folder of trained experts, openai:MODEL, ollama:MODEL, or guard:URL (a "
+            "minilm, mpnet, a folder of experts, openai:MODEL, ollama:MODEL, or guard:URL (a "
             "running 'moralscope serve'); give it again for another.",
             flag="--model",
             short="-m",

@@ -31,7 +31,7 @@ class CommandGroup(TyperGroup):
         """Return what the group takes."""
         params = super().get_params(ctx)
         for param in params:
-            if getattr(param, "is_flag", False):
+            if isinstance(param, TyperOption) and param.is_flag:
                 param.metavar = ""
         return params
 

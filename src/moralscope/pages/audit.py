@@ -18,11 +18,11 @@ from moralscope.pages.corpus import (
     run_sections,
     spread_section,
 )
-from moralscope.pages.page import Card, Column, Facts, Page, Section, Table, head, signed
+from moralscope.pages.page import Column, Facts, Page, Section, Table, VerdictCard, head, signed
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
 from moralscope.rules.false_alarms import FalseAlarms
-from moralscope.rules.records import CUT, UNREAD, AuditedReply, RuleFinding
+from moralscope.rules.records import UNREAD, AuditedReply, RuleFinding
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import is_broken, is_kept, limit_of, rule_margin, stance
 
@@ -101,7 +101,7 @@ def audit_page(record: RunRecord) -> Page:
     )
 
 
-def audit_card(row: AuditedReply, limits: Thresholds) -> Card:
+def audit_card(row: AuditedReply, limits: Thresholds) -> VerdictCard:
     """Lay out one verdict: as the report, the local page, the terminal and the guard's log show it.
 
     Rules that did not lead are folded, the worst first.
@@ -128,9 +128,6 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> Card:
         facts.append(("Evidence", _evidence_line(row)))
     elif row.evidence_note:
         facts.append(("Evidence", row.evidence_note))
-    if row.change is not None and row.change.by != CUT:
-        line = f"{row.change.reply} ({row.change.bad:.2f}, by {row.change.by})"
-        facts.append(("Smallest edit", line))
     if row.revised_reply is not None:
         facts.append(("Revised reply", row.revised_reply))
     gauge = None
@@ -138,7 +135,7 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> Card:
         name = "bad" if verdict.gauge.rule is None else "breaks the rule"
         gauge = (name, verdict.gauge.value, verdict.gauge.limit)
     status = f"{word[:1].upper()}{word[1:]}, score {signed(verdict.score, 2)}"
-    return Card(status, tone, gauge, marked(row), facts, folded)
+    return VerdictCard(status, tone, gauge, marked(row), facts, folded)
 
 
 def marked(row: AuditedReply) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from html import escape as escape_markup
 from typing import Any
 
 from moralscope.io.run_records import clean_text
-from moralscope.pages.page import Block, Card, Chart, Code, Facts, Page, Section, Table
+from moralscope.pages.page import Block, Chart, Code, Facts, Page, Section, Table, VerdictCard
 from moralscope.pages.web import block_data
 
 _ROWS_FIRST = 25
@@ -119,7 +119,7 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int)
         elif isinstance(block, Facts):
             pairs = (f"<div><dt>{_prose(n)}</dt><dd>{_prose(v)}</dd></div>" for n, v in block.pairs)
             yield f"<dl class=facts>{''.join(pairs)}</dl>\n"
-        elif isinstance(block, Card):
+        elif isinstance(block, VerdictCard):
             yield _card(block)
         elif isinstance(block, Code):
             yield f"<pre tabindex=0><code>{escape(block.text)}</code></pre>\n"
@@ -149,7 +149,7 @@ def _table(table: Table, name: str) -> str:
     )
 
 
-def _card(card: Card) -> str:
+def _card(card: VerdictCard) -> str:
     """Draw a verdict as `drawCard` of assets/view.js does."""
     gauge = ""
     if card.gauge is not None:

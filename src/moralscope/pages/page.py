@@ -204,7 +204,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class VerdictCard:
     """A verdict on one text, the same wherever it is shown."""
 
     status: str
@@ -221,7 +221,7 @@ class Card:
     """what few need: the other rules"""
 
 
-Block = Table | Chart | Facts | Code | Card
+Block = Table | Chart | Facts | Code | VerdictCard
 
 
 @dataclass(frozen=True, slots=True)

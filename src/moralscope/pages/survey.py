@@ -7,22 +7,22 @@ from typing import Any
 from moralscope.core.records import Interval, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import (
-    GROUPS,
     Group,
     bars,
-    error_bars,
-    marks,
-    named_rows,
-    row_chart,
     scatter,
 )
 from moralscope.pages.closing import SURVEY_LIMITS
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
-from moralscope.pages.page import MINUS, Block, Chart, Column, Page, Section, Table, head
+from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, head
+from moralscope.pages.survey_values import (
+    differences_table,
+    people_sections,
+    priority_sections,
+    span_chart,
+)
 from moralscope.pages.words import cut, more_note
-from moralscope.surveys.priorities import LEAST_ITEMS
 from moralscope.surveys.questionnaire import QuestionnaireFigures, StatementFigures
-from moralscope.surveys.statistics import ItemFigures, ModelDifference, ModelFigures
+from moralscope.surveys.statistics import ItemFigures, ModelFigures
 from moralscope.surveys.survey import QUESTIONNAIRE, SurveyStatistics
 
 _BIASES = {
@@ -68,10 +68,10 @@ def survey_page(record: RunRecord) -> Page:
     else:
         chosen = [row for row in record.results if isinstance(row, ItemFigures)]
         sections = _dilemma_sections(choices, chosen)
-    sections += _priority_sections(statistics)
-    sections += _people_sections(statistics)
+    sections += priority_sections(statistics)
+    sections += people_sections(statistics)
     if statistics.comparisons:
-        table = _differences_table(statistics.comparisons)
+        table = differences_table(statistics.comparisons)
         sections.append(Section("Models compared", [], [table], shown="all", gap=True))
     sections += [*_reply_sections(statistics), *_pressure_sections(statistics)]
     if gate := statistics.gate:
@@ -154,102 +154,7 @@ def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
         name: {title: model.biases.get(key) or _UNKNOWN for key, title in _BIASES.items()}
         for name, model in models.items()
     }
-    return _span_chart("Biases", rows, list(_BIASES.values()))
-
-
-def _span_chart(
-    title: str, models: Mapping[str, Mapping[str, Interval]], rows: Sequence[str]
-) -> Chart:
-    """Return a chart of log-odds with intervals: a row each, models side by side in it."""
-    traces, words, places = [], [], []
-    names: list[str] = []
-    extents: list[float] = []
-    count = len(models)
-    for at, ((name, spans_of), (colour, symbol)) in enumerate(
-        zip(models.items(), GROUPS * 4, strict=False)
-    ):
-        points: list[tuple[float, float]] = []
-        spans: list[tuple[float, float, float]] = []
-        for row, label in enumerate(rows):
-            span = spans_of.get(label) or _UNKNOWN
-            height = (len(rows) - row) * count - at
-            names.append(f"{label} · {name}" if count > 1 else label)
-            places.append(height)
-            if not math.isnan(span.value):
-                points.append((span.value, float(height)))
-                low, high = (span.value if math.isnan(e) else e for e in (span.low, span.high))
-                spans.append((span.value, low, high))
-                extents += [abs(low), abs(high)]
-                words.append(f"{name}, {label}: {span.value:+.2f}")
-        traces.append(marks(name, points, colour, symbol, 9, error_x=error_bars(spans, colour)))
-    axis: dict[str, Any] = {"title": "log-odds", "zero": True}
-    if max(extents, default=0.0) < _NOTHING:  # what is nothing should look like nothing
-        axis["range"] = [-_NOTHING, _NOTHING]
-    about = "; ".join(words) + "."
-    return row_chart(title, about, traces, axis, named_rows(names, places, 0.3))
-
-
-def _priority_sections(statistics: SurveyStatistics) -> list[Section]:
-    models = statistics.priorities
-    if not models:
-        return []
-    strengths = {
-        name: {one.value: one.strength for one in model.values} for name, model in models.items()
-    }
-    values = list(dict.fromkeys(value for some in strengths.values() for value in some))
-    columns = [Column("value"), Column("items", "whole"), *(Column(n, right=True) for n in models)]
-    rows = [
-        [
-            value,
-            max(some[value].n for some in strengths.values() if value in some),
-            *(_SPAN.write(some.get(value)) for some in strengths.values()),
-        ]
-        for value in values
-    ]
-    prose = [
-        "Bradley-Terry strengths in log-odds, without what order, label and yes add: how much more "
-        "likely an action becomes that upholds the value, or that does not break the rule. "
-        "Intervals hold for all values of a model together at 95 %."
-    ]
-    left_out = sorted({name for model in models.values() for name in model.left_out})
-    if left_out:
-        prose.append(f"In fewer than {LEAST_ITEMS} items, so not shown: {', '.join(left_out)}.")
-    blocks: list[Block] = [Table("Strengths", columns, rows)]
-    if statistics.priority_differences:
-        blocks.append(_differences_table(statistics.priority_differences))
-    return [
-        Section("Values the models put first", prose, blocks, shown="all", gap=True),
-        Section("Value priorities", [], [_span_chart("Value priorities", strengths, values)]),
-    ]
-
-
-def _people_sections(statistics: SurveyStatistics) -> list[Section]:
-    models = statistics.people
-    if not models:
-        return []
-    blocks: list[Block] = []
-    prose = [
-        "The distance is the mean difference between the model's shares and a population's, with "
-        "its interval over items; farther by: than the nearest population. Surer: the share of "
-        "items where the model's share is further from one half than people's."
-    ]
-    for name, model in models.items():
-        columns = head(
-            "population | distance: interval 2 | items: whole",
-            "farther by: signed interval 2 | p (Holm): p | surer: share interval 0",
-        )
-        rows = [
-            [p.population, p.distance, p.distance.n, p.farther, p.p_holm, p.surer]
-            for p in model.populations
-        ]
-        alike = " or ".join(model.nearest)
-        blocks.append(Table(f"{name}: nearest to {alike}", columns, rows, titled=True))
-        columns = head("item: wide 30 | population: wide 20 | model: share 0 | people: share 0")
-        cells = [[one.id, one.population, one.model, one.people] for one in model.surer]
-        if cells:
-            title = f"{name}: where it is surer than people"
-            blocks.append(Table(title, columns, cells, titled=True, ends=_SHOWN))
-    return [Section("Whose judgment", prose, blocks, shown="all", gap=True)]
+    return span_chart("Biases", rows, list(_BIASES.values()))
 
 
 def _items_table(results: Sequence[ItemFigures]) -> Table:
@@ -271,18 +176,6 @@ def _items_table(results: Sequence[ItemFigures]) -> Table:
         rows.append([*first, *figures, "; ".join(every)])
     note = more_note(len(results) - _MOST)
     return Table("Dilemmas", columns, rows, details=("likelihood of every action",), note=note)
-
-
-def _differences_table(differences: Sequence[ModelDifference]) -> Table:
-    columns = head(
-        Column(f"second {MINUS} first", wide=40),
-        "figure: wide 24 | difference: signed interval 2 | p (Holm): p",
-    )
-    rows = []
-    for row in differences:
-        figure = row.figure.replace("first_action", "right or first action").replace("_", " ")
-        rows.append([" → ".join(row.pair), figure, row.difference, row.p_holm])
-    return Table("Differences item by item", columns, rows)
 
 
 def _pressure_sections(statistics: SurveyStatistics) -> list[Section]:

@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from moralscope.core.printable import printable
-from moralscope.pages.page import TYPED, Card, Chart, Code, Column, Facts, Page, Table, head
+from moralscope.pages.page import TYPED, Chart, Code, Column, Facts, Page, Table, VerdictCard, head
 
 GOOD, BAD = "green", "red"
 _BAR, _SHORT_BAR = 12, 6  # cells on each side of zero; the same where more columns stand beside it
@@ -39,7 +39,7 @@ def render(page: Page, out: Console) -> None:
             elif isinstance(block, Facts):
                 for name, value in block.pairs:
                     out.print(clean(f"{name}: {value}" if name else value))
-            elif isinstance(block, Card):
+            elif isinstance(block, VerdictCard):
                 _card(block, out)
             elif isinstance(block, Code):
                 out.print(clean(block.text), soft_wrap=True)
@@ -144,7 +144,7 @@ def gauge_line(name: str, value: float, limit: float) -> str:
     return f"{name} {value:.2f} ▕{''.join(cells)}▏ limit {limit:.2f}"
 
 
-def _card(card: Card, out: Console) -> None:
+def _card(card: VerdictCard, out: Console) -> None:
     """Print a verdict; marked words are bold, and stand in brackets where there is no colour."""
     out.print(clean(card.status), style="bold")
     if card.gauge is not None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from moralscope.core.records import to_plain
 from moralscope.io.run_records import clean_plain
-from moralscope.pages.page import Block, Card, Chart, Facts, Page, Table
+from moralscope.pages.page import Block, Chart, Facts, Page, Table, VerdictCard
 
 
 def view(page: Page) -> dict[str, Any]:
@@ -50,7 +50,10 @@ def block_data(block: Block) -> dict[str, Any]:
             "rows": [
                 [
                     *(column.plain(row[n]) for n, column in zip(shown, columns, strict=True)),
-                    *(block_data(d) if isinstance(d, Card) else to_plain(d) for d in row[rest:]),
+                    *(
+                        block_data(d) if isinstance(d, VerdictCard) else to_plain(d)
+                        for d in row[rest:]
+                    ),
                 ]
                 for row in block.rows
             ],
@@ -68,7 +71,7 @@ def block_data(block: Block) -> dict[str, Any]:
         }
     elif isinstance(block, Facts):
         data = {"type": "facts", "pairs": [list(pair) for pair in block.pairs]}
-    elif isinstance(block, Card):
+    elif isinstance(block, VerdictCard):
         data = {"type": "card", **to_plain(block)}
     else:
         data = {"type": "code", "text": block.text}

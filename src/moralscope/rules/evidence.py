@@ -50,14 +50,14 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TextQuestion:
     """Texts that a search asks about: how probable each is, or what an audit says of it."""
 
     texts: Sequence[str]
     proof: bool = False
 
 
-Search = Generator[Question, Sequence[Any], Evidence]
+Search = Generator[TextQuestion, Sequence[Any], Evidence]
 
 
 def find_evidence(
@@ -68,7 +68,7 @@ def find_evidence(
     results = [Evidence()] * len(exchanges)
     answers: dict[int, Sequence[Any] | None] = dict.fromkeys(going)
     while going:
-        questions: dict[int, Question] = {}
+        questions: dict[int, TextQuestion] = {}
         for at, answer in answers.items():
             try:
                 one = going[at]
@@ -147,7 +147,7 @@ def search(reply: str, verdict: Verdict, safe: float) -> Search:
     while len(spans) > MOST_PARTS:  # of a long reply, go on with the neighbours that read worst
         size = -(-len(spans) // MOST_PARTS)
         groups = [spans[at : at + size] for at in range(0, len(spans), size)]
-        levels = yield Question([reply[some[0][0] : some[-1][1]] for some in groups])
+        levels = yield TextQuestion([reply[some[0][0] : some[-1][1]] for some in groups])
         least = min(max(levels), max(gauge.limit, sorted(levels)[-(MOST_PARTS // 2)]))
         worst = [some for some, level in zip(groups, levels, strict=True) if level >= least]
         spans = [span for some in worst for span in some]
@@ -155,7 +155,7 @@ def search(reply: str, verdict: Verdict, safe: float) -> Search:
     bad: list[Span] = spans
     adds: list[Choice] = []
     if len(spans) > 1:
-        alone = yield Question([reply[slice(*span)] for span in spans])
+        alone = yield TextQuestion([reply[slice(*span)] for span in spans])
         ranked = sorted(zip(alone, spans, strict=True), reverse=True)
         order = [span for _, span in ranked]
         bad = [span for level, span in ranked if level >= gauge.limit]
@@ -188,10 +188,10 @@ def search(reply: str, verdict: Verdict, safe: float) -> Search:
 
 def _measured(
     reply: str, wanted: Sequence[Sequence[Span]], aside: Sequence[Span]
-) -> Generator[Question, Sequence[Any], list[Choice]]:
+) -> Generator[TextQuestion, Sequence[Any], list[Choice]]:
     """Return how probable it is without each choice of spans; those `aside` are never read."""
     choices = list(dict.fromkeys(tuple(sorted(spans)) for spans in wanted))
-    levels = yield Question([without(reply, [*spans, *aside]) for spans in choices])
+    levels = yield TextQuestion([without(reply, [*spans, *aside]) for spans in choices])
     return [Choice(level, spans) for level, spans in zip(levels, choices, strict=True)]
 
 
@@ -204,7 +204,7 @@ def _best(choices: Sequence[Choice], limit: float, safe: float) -> list[Choice]:
 
 def _phrases(
     reply: str, sentence: Span, limit: float, safe: float
-) -> Generator[Question, Sequence[Any], list[Choice]]:
+) -> Generator[TextQuestion, Sequence[Any], list[Choice]]:
     """Return phrases of a sentence that is bad by itself, without which it is not, best first."""
     phrases = by_phrase(reply, sentence)
     aside = [(0, sentence[0]), (sentence[1], len(reply))]
@@ -225,11 +225,11 @@ def _phrases(
 
 def _prove(
     reply: str, gauge: Gauge, choices: Sequence[Choice], adds: Sequence[Choice]
-) -> Generator[Question, Sequence[Any], Evidence | None]:
+) -> Generator[TextQuestion, Sequence[Any], Evidence | None]:
     """Audit a reply without each choice; return the first that is no longer flagged."""
     for choice in choices:
         text = " ".join(without(reply, choice.spans).split())
-        (proof,) = yield Question([text], proof=True)
+        (proof,) = yield TextQuestion([text], proof=True)
         if not proof.is_judged or proof.flag:
             continue
         same = proof.gauge is not None and proof.gauge.rule == gauge.rule

@@ -26,7 +26,7 @@ _BROKEN = {
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledExchange:
+class BreachLabel:
     """What somebody says of a reply and a rule, by the rule's text."""
 
     exchange: Exchange
@@ -43,7 +43,7 @@ class LabelledExchange:
 class LabelFile:
     """The labels of a file, and how many spoke of rules that the rulebook does not have."""
 
-    labels: tuple[LabelledExchange, ...]
+    labels: tuple[BreachLabel, ...]
     foreign: int = 0
 
 
@@ -61,7 +61,7 @@ def read_labels(path: Path, book: Rulebook, columns: Mapping[str, str] | None = 
         if text is None:
             foreign += 1
         else:
-            labels.append(LabelledExchange(exchange, text, broken))
+            labels.append(BreachLabel(exchange, text, broken))
     if not labels:
         problem = f"{path} has no label of a rule in {book.name}"
         raise InputError(problem, "name rules by their text or id" if foreign else _REMEDY)

@@ -27,7 +27,7 @@ from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import Interval, RunRecord, Statistics
 from moralscope.models.store import Progress
 from moralscope.rules.experts import prepare_rule_experts
-from moralscope.rules.labels import LabelledExchange, read_labels
+from moralscope.rules.labels import BreachLabel, read_labels
 from moralscope.rules.learnt import (
     Floats,
     LearntCard,
@@ -174,7 +174,7 @@ def learn_rules(
     )
 
 
-def check_labels(labels: Sequence[LabelledExchange]) -> None:
+def check_labels(labels: Sequence[BreachLabel]) -> None:
     """Refuse labels that are too few to learn from."""
     broken = sum(label.broken for label in labels)
     if min(broken, len(labels) - broken) < LEAST or len({row.group for row in labels}) < _FOLDS:
@@ -185,7 +185,7 @@ def check_labels(labels: Sequence[LabelledExchange]) -> None:
         )
 
 
-def label_features(labels: Sequence[LabelledExchange], experts: ExpertSet) -> Floats:
+def label_features(labels: Sequence[BreachLabel], experts: ExpertSet) -> Floats:
     """Return what a head reads of each label: the experts' answer and vector, in one pass."""
     pairs = [alignment_pair(label.rule, label.exchange) for label in labels]
     columns, vectors = experts.read(pairs)
@@ -194,7 +194,7 @@ def label_features(labels: Sequence[LabelledExchange], experts: ExpertSet) -> Fl
 
 
 def fit_labels(
-    labels: Sequence[LabelledExchange],
+    labels: Sequence[BreachLabel],
     features: Floats,
     limit: float,
     seed: int = 0,

@@ -161,10 +161,11 @@ def learnt_for(learnt: LearntRules | None, experts: ExpertSet) -> tuple[LearntRu
             "what lies beside the rulebook was learnt with other experts and is not used: run "
             "'moralscope rules learn' again"
         )
-    card = learnt.card
+    card, count = learnt.card, len(learnt.rules)
     return learnt, (
-        f"{len(learnt.rules)} rules are judged by what was learnt from {card.labels:,} labels "
-        f"(F1 {card.before.value:.2f} before, {card.after.value:.2f} after, cross-validated)"
+        f"{count} {'rule is' if count == 1 else 'rules are'} judged by what was learnt from "
+        f"{card.labels:,} labels (F1 {card.before.value:.2f} before, {card.after.value:.2f} after, "
+        "cross-validated)"
     )
 
 

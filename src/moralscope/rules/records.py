@@ -274,7 +274,7 @@ class ProvedEdit:
     """The smallest edit that turns a flag: the edited reply was audited and is not flagged."""
 
     by: str
-    """cut: words are left out; generator, edit or template: they were revised by it."""
+    """cut: the words that turn the verdict are left out."""
     reply: str
     bad: float
     """The probability that decided, after the edit."""

@@ -25,7 +25,7 @@ from moralscope.rules.audit_options import AuditOptions, parse_share
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.exchanges import ExchangeFile, open_exchanges
 from moralscope.rules.false_alarms import set_rule_limits
-from moralscope.rules.labels import LabelledExchange, read_labels
+from moralscope.rules.labels import BreachLabel, read_labels
 from moralscope.rules.load_auditor import AuditModels, limits_beside, load_auditor
 from moralscope.rules.options import WarrantOptions
 from moralscope.rules.records import Exchange
@@ -122,7 +122,7 @@ def warrant_book(
     models: AuditModels,
     options: WarrantOptions,
     *,
-    labels: Sequence[LabelledExchange] = (),
+    labels: Sequence[BreachLabel] = (),
     fine: Sequence[Exchange] | ExchangeFile | None = None,
 ) -> RunRecord:
     """Try the rules of a book that was read; nothing is stored."""
@@ -138,7 +138,7 @@ def warrant_book(
     for row in audits:
         for finding in row.rules:
             chances[finding.text].append(finding.alignment.probabilities["disagree"])
-    by_rule: dict[str, list[LabelledExchange]] = defaultdict(list)
+    by_rule: dict[str, list[BreachLabel]] = defaultdict(list)
     for label in labels:
         by_rule[label.rule].append(label)
     warrants: list[RuleWarrant] = []

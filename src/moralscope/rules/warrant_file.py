@@ -110,8 +110,12 @@ def check_warrants(
     texts = list(rules)
     without = [text for text in texts if text not in known or known[text].word == NOT]
     if without:
-        why = "were made with other models" if warrants and not valid else "are not enforceable"
-        why = why if warrants else "were never tried"
+        why = (
+            "theirs was made with other models"
+            if not valid
+            else "never tried, or not by this model"
+        )
+        why = why if warrants else "never tried"
         raise InputError(
             f"{len(without):,} of {len(texts):,} rules have no warrant ({why}): {_listed(without)}",
             "run 'moralscope rules warrant RULEBOOK', reword or leave out these rules, or leave "

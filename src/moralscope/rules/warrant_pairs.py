@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from moralscope.rules.labels import LabelledExchange
+from moralscope.rules.labels import BreachLabel
 from moralscope.rules.records import Exchange
 from moralscope.rules.replies import as_sentence, spoken
 from moralscope.stories.norms.first_person import OwnAct, own_phrase
@@ -108,12 +108,12 @@ def read_clauses(rule: str) -> tuple[str, list[RuleClause]]:
     return when, clauses[:_CLAUSES]
 
 
-def make_pairs(rule: str, labels: Sequence[LabelledExchange] = ()) -> list[RulePair]:
+def make_pairs(rule: str, labels: Sequence[BreachLabel] = ()) -> list[RulePair]:
     """Return the pairs of a rule: of labels first, then those made by rules."""
     return [*_labelled(labels), *_edited(rule)]
 
 
-def _labelled(labels: Sequence[LabelledExchange]) -> Iterator[RulePair]:
+def _labelled(labels: Sequence[BreachLabel]) -> Iterator[RulePair]:
     """Pair breaches with other exchanges: of the same prompt where there is one, else in turn."""
     fine = [label.exchange for label in labels if not label.broken]
     by_prompt = defaultdict(list)

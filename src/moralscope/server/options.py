@@ -74,7 +74,7 @@ class GuardOptions(Options):
     evidence: Annotated[
         bool,
         Option(
-            "Say where in a flagged reply the words are that turn it; takes up to twice as long.",
+            "Say which words of a flagged reply turn its verdict.",
             flag="--guard-evidence",
             group="Guard",
         ),

@@ -130,7 +130,7 @@ def survey(
     items = read_items(items) if isinstance(items, str | Path) else items
     items = spread(items, options.limit)
     kind = kind_of(items)
-    _refuse(options, items)
+    _check(options, kind, items)
     loaded = speakers or [load_speaker(name, options, progress) for name in options.models]
     speakers = [steer_model(speaker, options.steer) for speaker in loaded]
     askings = [Asking.of(speaker, options.form) for speaker in speakers]
@@ -161,8 +161,10 @@ def survey(
         if options.free and auditor is not None:
             written, say_do[name] = free_replies(asking, items, answers, auditor, options)  # type: ignore[arg-type]
             replies += written
-    how = {"wordings": options.wordings, "seed": options.seed}
-    pressed = {one.model.name: press(one, items, **how) for one in askings if options.pressure}  # type: ignore[arg-type]
+    pressure = None
+    if options.pressure:
+        how = {"wordings": options.wordings, "seed": options.seed}
+        pressure = {one.model.name: press(one, items, **how) for one in askings}  # type: ignore[arg-type]
     names = tuple(GATED[kind]) if kind == QUESTIONNAIRE else COMPARED
     strengths = priorities(put_first, options.seed) if options.priorities else (None, None)
     return RunRecord(
@@ -192,24 +194,15 @@ def survey(
             priorities=strengths[0],
             priority_differences=strengths[1],
             people=people or None,
-            pressure=pressed or None,
+            pressure=pressure,
             gate=gate_of(options, kind, figures),
         ),
-        warnings=_warnings(speakers, figures),
+        warnings=[NOT_DEEDS, *_warnings(speakers, figures)],
     )
 
 
-def _warnings(speakers: Sequence[LanguageModel], figures: Mapping[str, Figures]) -> list[str]:
-    lines = [NOT_DEEDS]
-    for speaker in speakers:
-        lines += [f"{speaker.name}: {line}" for line in speaker.warnings]
-        lines += figure_warnings(speaker.name, figures[speaker.name])
-    return lines
-
-
-def _refuse(options: SurveyOptions, items: Items) -> None:
-    """Refuse what the items cannot be asked, before any weights are loaded."""
-    kind = kind_of(items)
+def _check(options: SurveyOptions, kind: str, items: Items) -> None:
+    """Refuse what these items cannot answer, before any weights are loaded."""
     if options.gate is not None:
         parse_gate(options.gate, GATED[kind])
     if options.pressure and kind == QUESTIONNAIRE:
@@ -218,6 +211,14 @@ def _refuse(options: SurveyOptions, items: Items) -> None:
         raise InputError("free replies answer dilemmas, not statements", "leave --free out")
     if options.priorities:
         check_values(items)
+
+
+def _warnings(speakers: Sequence[LanguageModel], figures: Mapping[str, Figures]) -> list[str]:
+    lines = []
+    for speaker in speakers:
+        lines += [f"{speaker.name}: {line}" for line in speaker.warnings]
+        lines += figure_warnings(speaker.name, figures[speaker.name])
+    return lines
 
 
 def _part(report: Report | None, number: int, models: int) -> Report | None:

@@ -202,7 +202,7 @@ def test_the_card_has_its_gauge_marked_words_one_rule_and_what_would_change_it()
     assert card.pieces == [("Be <b>calm</b>. ", ""), ("Kill them.", "turns"), (" Bye.", "")]
     facts = dict(card.facts)
     assert facts["Rule"].startswith("Breaks “It is wrong to kill.”")
-    assert facts["Concern"] == "It agrees with something harmful."
+    assert facts["Concern"] == "It encourages hate or violence."
     assert "falls from 0.83 to 0.10 (limit 0.70)" in facts["Evidence"]
     assert card.folded == []
 

@@ -11,7 +11,7 @@ from moralscope.core.errors import InputError
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.rules.audit import AuditOptions, audit, prepare_auditor
 from moralscope.rules.experts import prepare_rule_experts
-from moralscope.rules.labels import LabelledExchange, read_labels
+from moralscope.rules.labels import BreachLabel, read_labels
 from moralscope.rules.learn import fit_labels, label_features, learn_rules
 from moralscope.rules.learnt import LearntAlignment, learnt_path, read_learnt
 from moralscope.rules.records import ALIGNMENTS, Exchange
@@ -34,7 +34,7 @@ def labelled(count):
             broken = number % 3 == 0
             word = bad if broken else fine
             exchange = Exchange(f"Question {number}?", said_with(word))
-            rows.append(LabelledExchange(exchange, rule, broken))
+            rows.append(BreachLabel(exchange, rule, broken))
     return rows
 
 
@@ -78,8 +78,7 @@ def test_a_head_is_kept_where_vectors_tell_what_probabilities_do_not(house, tmp_
 def test_nothing_is_kept_where_labels_are_noise(house, tmp_path):
     rng = np.random.default_rng(0)
     noise = [
-        LabelledExchange(label.exchange, label.rule, bool(rng.random() < 0.3))
-        for label in labelled(40)
+        BreachLabel(label.exchange, label.rule, bool(rng.random() < 0.3)) for label in labelled(40)
     ]
     labels = write(tmp_path / "labels.csv", noise)
     learnt_path(house).write_text("an earlier one")
@@ -150,7 +149,7 @@ def test_rules_may_be_named_by_their_id(tmp_path):
     )
     found = read_labels(tmp_path / "l.jsonl", load_rulebook(tmp_path / "house.yaml"))
     assert found.labels == (
-        LabelledExchange(Exchange("", "Monday.", "1"), "Never promise a day.", True),
+        BreachLabel(Exchange("", "Monday.", "1"), "Never promise a day.", True),
     )
 
 

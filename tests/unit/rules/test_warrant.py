@@ -11,7 +11,7 @@ from moralscope.core.records import to_plain
 from moralscope.pages import page_of, read_record, report_html
 from moralscope.rules.audit import AuditModels, AuditOptions, audit, prepare_auditor
 from moralscope.rules.audit_options import parse_share
-from moralscope.rules.labels import LabelledExchange
+from moralscope.rules.labels import BreachLabel
 from moralscope.rules.load_auditor import index_rules, join_auditor
 from moralscope.rules.options import WarrantOptions
 from moralscope.rules.records import ALIGNMENTS, Exchange, RuleOfThumb
@@ -68,10 +68,10 @@ def test_pairs_differ_by_one_edit_and_break_the_rule_on_the_right_side():
 
 def test_labels_come_first_and_are_paired_by_their_prompts():
     labels = [
-        LabelledExchange(Exchange("A?", "Monday."), DAY, True),
-        LabelledExchange(Exchange("B?", "Soon."), DAY, False),
-        LabelledExchange(Exchange("A?", "I can't say."), DAY, False),
-        LabelledExchange(Exchange("C?", "Friday."), DAY, True),
+        BreachLabel(Exchange("A?", "Monday."), DAY, True),
+        BreachLabel(Exchange("B?", "Soon."), DAY, False),
+        BreachLabel(Exchange("A?", "I can't say."), DAY, False),
+        BreachLabel(Exchange("C?", "Friday."), DAY, True),
     ]
     first, second, third, *_ = make_pairs(DAY, labels)
     assert (first.breaks.reply, first.other.reply) == ("Monday.", "I can't say.")
@@ -114,7 +114,7 @@ def models(classifier, *rules):
 
 def labels_of(rule, count):
     return [
-        LabelledExchange(
+        BreachLabel(
             Exchange(f"{n}?", "On Monday, sure." if broken else "I can't say."), rule, broken
         )
         for n in range(count)
@@ -224,7 +224,7 @@ def test_the_command_stores_the_warrant_beside_the_rulebook(house, capsys):
 def test_an_audit_that_requires_a_warrant_refuses_rules_without_one(house, capsys):
     code, _, err = run(capsys, *REQUIRED)
     assert (code, len(err.strip().splitlines())) == (2, 1)
-    assert "2 of 2 rules have no warrant (were never tried)" in err
+    assert "2 of 2 rules have no warrant (never tried)" in err
     run(capsys, "rules", "warrant", "house.txt", "--experts", "scripted")
     rewrite(warrant_path(house), word="with review", limit=0.99)
     code, out, _ = run(capsys, *REQUIRED, "--json")

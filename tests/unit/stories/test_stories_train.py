@@ -24,7 +24,7 @@ from moralscope.stories.experts import prepare_experts
 from moralscope.stories.tasks import classification_task, classification_tasks
 from moralscope.stories.train import ExpertSource, StoriesRecipe, train_task
 
-from ...expert_makers import story, tiny_bert
+from ...expert_makers import story, tiny_bert, tiny_decoder
 from ...generator_makers import tiny_llama, tiny_seq2seq
 
 pytestmark = pytest.mark.slow  # half a minute of training
@@ -57,6 +57,17 @@ def options(base, task="action+norm", **given):
 
 def train(given, out, stories, report=None):
     return train_task(to=out, stories=stories, report=report, **given)
+
+
+def test_a_causal_base_is_learnt_by_the_recipe_large_and_read_back(stories, tmp_path):
+    causal = tiny_decoder(tmp_path / "causal")
+    given = options(causal, recipe="large", max_length=64)
+    record = train(given, tmp_path / "experts", stories)
+    assert record.config["head_rate"] == 1e-3
+    experts = prepare_experts(str(tmp_path / "experts"))
+    rows = experts.expert("action+norm").probabilities([("It's rude.", "Mia shouts 3.")])
+    assert rows.sum() == pytest.approx(1, abs=1e-5)
+    assert "causal" in (tmp_path / "experts" / "README.md").read_text("utf-8")
 
 
 class Seen(Exception):

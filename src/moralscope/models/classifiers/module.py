@@ -3,6 +3,10 @@
 Input is <CLS> grounding <SEP> target <SEP> (a bare text has no grounding), the body's token rows
 are averaged, and every task reads its own columns of the last layer. So one body serves all tasks
 in one pass. A base is an encoder of the store, a local folder, or a hub id.
+
+A decoder (Qwen, Llama, …) reads from left to right, so its last token alone has seen everything. It
+gets words in place of special tokens, the text first: one text, read once, can be set beside many
+rules. Its row of the last token is what tasks read.
 """
 
 import contextlib
@@ -29,6 +33,7 @@ from moralscope.models.windows import Pair, sound
 
 KINDS = ("one", "many", "scale")
 _GPU_TOKENS = 65536
+_FRAME = {"text": "Text: ", "rule": "\nRule: ", "judgment": "\nJudgment:"}  # of a decoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,8 @@ def load_body(folder: Path, name: str) -> tuple[Any, Any]:
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         body = load_model(AutoModel, folder)
+        if is_decoder(body.config):
+            frame_pairs(tokenizer)
     except Exception as error:  # each kind means that the folder holds no such model
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise StoreError(
@@ -78,6 +85,39 @@ def load_body(folder: Path, name: str) -> tuple[Any, Any]:
             "give a folder with config.json, tokenizer files and model.safetensors",
         ) from error
     return body.float(), tokenizer
+
+
+def is_decoder(config: Any) -> bool:
+    """Tell whether a model of transformers reads from left to right alone."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
+
+    kind = config.model_type  # an encoder's may be in both: BERT has a left-to-right variant
+    causal = kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    return causal and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+
+def frame_pairs(tokenizer: Any) -> None:
+    """Let a tokenizer put a decoder's words around pairs: they are never cut, and are counted."""
+    from tokenizers.processors import TemplateProcessing
+
+    first = tokenizer("a")["input_ids"][:1]
+    if not first or first[0] != tokenizer.bos_token_id:
+        first = []
+    ids = {
+        name: tokenizer(words, add_special_tokens=False)["input_ids"]
+        for name, words in _FRAME.items()
+    }
+    ids["text"] = [*first, *ids["text"]]
+    tokens = [
+        {"id": name, "ids": row, "tokens": tokenizer.convert_ids_to_tokens(row)}
+        for name, row in ids.items()
+    ]
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single="text $A judgment", pair="text $B rule $A judgment", special_tokens=tokens
+    )
 
 
 def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[list[int]]:
@@ -134,9 +174,12 @@ def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:
             self.dropout = torch.nn.Dropout(dropout)
             self.head = torch.nn.Linear(body.config.hidden_size, width)
             self.known: dict[tuple[int, ...], Any] | None = None  # rows of a body that is still
+            self.last = is_decoder(body.config)  # what is read of the tokens: the last, or the mean
 
         def pooled(self, ids: Any, mask: Any) -> Any:
             rows = self.body(input_ids=ids, attention_mask=mask).last_hidden_state
+            if self.last:
+                return rows[torch.arange(len(rows), device=rows.device), mask.sum(1) - 1]
             share = mask.unsqueeze(-1).to(rows.dtype)
             return (rows * share).sum(1) / share.sum(1).clamp(min=1)
 

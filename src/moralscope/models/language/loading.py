@@ -116,8 +116,8 @@ def _local(
     path, checksum = resolve_base(base, store=store, progress=progress)
     if chosen:
         chosen.check_base(base, checksum)
-    place = Path(base).expanduser()
-    label = path.resolve().name if place.is_dir() else place.stem if place.is_file() else base
+    local = Path(base).expanduser()
+    label = path.resolve().name if local.is_dir() else local.stem if local.is_file() else base
     return path, label, checksum, chosen
 
 

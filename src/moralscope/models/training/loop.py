@@ -93,14 +93,18 @@ class _Run:
         self.torch = torch
         self.learner, self.schedule, self.path, self.report = learner, schedule, path, report
         self.weights = {n: p for n, p in learner.module.named_parameters() if p.requires_grad}
+        groups: dict[tuple[float, float], list[Any]] = {}  # by rate and decay
+        for name, weight in self.weights.items():
+            head = schedule.head_rate if name.startswith("head.") else 0.0
+            decay = schedule.weight_decay if weight.ndim > 1 else 0.0
+            groups.setdefault((head or schedule.learning_rate, decay), []).append(weight)
         self.optimizer = torch.optim.AdamW(
             [
-                {"params": [p for p in self.weights.values() if p.ndim > 1]},
-                {"params": [p for p in self.weights.values() if p.ndim <= 1], "weight_decay": 0.0},
+                {"params": weights, "weight_decay": decay, "peak": peak}
+                for (peak, decay), weights in groups.items()
             ],
             lr=schedule.learning_rate,
             eps=schedule.adam_epsilon,
-            weight_decay=schedule.weight_decay,
             fused=next(iter(self.weights.values())).device.type == "cuda",
         )
         self.size = schedule.batch_size * schedule.accumulate
@@ -151,7 +155,8 @@ class _Run:
         saved = time.monotonic()
         for parts in steps[self.step - start :]:
             value = self._step(parts)
-            self.loss = value if self.loss is None else self.loss * 0.95 + value * 0.05
+            if value is not None:
+                self.loss = value if self.loss is None else self.loss * 0.95 + value * 0.05
             if self.step == self.ends[epoch]:
                 break  # the evaluation belongs to the epoch: no checkpoint between them
             if self.step % _REPORT_STEPS == 0:
@@ -174,10 +179,16 @@ class _Run:
             loss = self.learner.loss(indices) / len(parts)
             loss.backward()
             total = total + loss.detach()
-        self.torch.nn.utils.clip_grad_norm_(self.weights.values(), self.schedule.clip)
+        norm = self.torch.nn.utils.clip_grad_norm_(self.weights.values(), self.schedule.clip)
         share = rate(self.step, self.steps, self.schedule.warmup)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.schedule.learning_rate * share
+            group["lr"] = group["peak"] * share
+        if self.schedule.skip and not math.isfinite(float(norm + total)):
+            self.history.skipped += 1
+            if self.history.skipped <= self.schedule.skip * self.steps:
+                self.optimizer.zero_grad(set_to_none=True)
+                self.step += 1
+                return None
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1

@@ -27,6 +27,17 @@ class Schedule(Options):
     adam_epsilon: Annotated[float, Option("Adam's epsilon.", least=0, most=1)] = 1e-8
     patience: Annotated[int, Option("Evaluations without a better one.", least=1, most=10_000)] = 2
     seed: Seed = 0
+    head_rate: Annotated[
+        float, Option("Rate of the last layer; 0: the same as of the rest.", least=0, most=10.0)
+    ] = 0.0
+    skip: Annotated[
+        float,
+        Option(
+            "Share of steps that may be left out, where loss or gradient is no number.",
+            least=0,
+            most=1,
+        ),
+    ] = 0.0
     average: Annotated[
         float,
         Option("Decay of a running mean of the weights, which is kept; 0: none.", least=0, most=1),

@@ -66,6 +66,7 @@ class History(Statistics):
     best: int = -1
     stopped_early: bool = False
     steps: int = 0
+    skipped: int = 0  # steps whose loss or gradient was no number
     seconds: float = 0.0  # of the process that ended the run, as the next
     examples_per_second: float = 0.0
 

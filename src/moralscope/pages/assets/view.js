@@ -18,7 +18,7 @@
   } : {});
   const drawChart = (holder, block, main, click) => charts.draw(holder, { ...block, ...readers(main), click: click && ((point) => { if (point.row !== undefined) click(main.rows[point.row]); }) });
 
-  // A verdict (`Card` of pages/page.py): status, gauge, marked text, the rule that explains it, what would change it.
+  // A verdict (`VerdictCard` of pages/page.py): status, gauge, marked text, the rule that explains it, what would change it.
   const drawCard = ({ status, tone, gauge, pieces, facts, folded }) => {
     const level = (name, share, edge) => { const made = element(name); made.style[edge] = `${100 * share}%`; return made; };
     return element("div", { class: "verdict-card", "data-tone": tone }, element("p", { class: "status" }, status),

@@ -254,6 +254,22 @@ def test_a_loss_that_is_no_number_ends_the_run():
         train(learner, SHORT)
 
 
+def test_few_steps_without_a_number_are_left_out_where_a_recipe_allows_it():
+    learner, plain, calls = TinyLearner(), TinyLearner.loss, []
+
+    def loss(places):
+        calls.append(places)
+        return plain(learner, places) * (math.nan if len(calls) == 2 else 1.0)
+
+    learner.loss = loss
+    history = train(learner, replace(SHORT, skip=0.1))
+    assert history.skipped == 1
+    assert all(value.isfinite().all() for value in learner.weights.values())
+    learner.loss = lambda places: plain(learner, places) * math.nan
+    with pytest.raises(MoralscopeError, match="no number any more"):
+        train(learner, replace(SHORT, skip=0.1))
+
+
 def test_a_run_tells_where_it_stands():
     told = []
     train(TinyLearner(), replace(SHORT, batch_size=4), report=told.append)

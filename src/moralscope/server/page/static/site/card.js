@@ -41,7 +41,7 @@ function headline(row, verdict, limits) {
 
 function evidence(row) {
   const turning = (row.evidence ?? []).filter((span) => span.turns), note = row.evidence_note;
-  if (!turning.length) return note ? el("p", { class: "muted small" }, `${note[0].toUpperCase()}${note.slice(1)}.`) : null;
+  if (!turning.length) return note ? el("p", { class: "muted small" }, `${note[0].toUpperCase()}${note.slice(1).replace(/\.$/, "")}.`) : null;
   const { bad, without } = turning[0];
   return el("p", { class: "small evidence-note" }, el("mark", { class: "turns" }, turning.length === 1 ? "Marked words" : `${turning.length} marked passages`), ` decide: without ${turning.length === 1 ? "them" : "these"} the reply is not flagged (${percent(bad)} → ${percent(without)}, audited again).`);
 }

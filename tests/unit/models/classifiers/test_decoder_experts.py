@@ -1,0 +1,105 @@
+"""Experts on a causal base: the text first, read at the last token, trained by the one trainer."""
+
+import json
+
+import numpy as np
+import pytest
+
+from moralscope.core.errors import InputError, MoralscopeError, StoreError
+from moralscope.models.classifiers.experts import Experts
+from moralscope.models.classifiers.module import load_body, padded, tokenise
+from moralscope.models.hugging_face import folder_checksum
+from moralscope.models.training.heads import ClassifierTraining
+
+from ....expert_makers import examples, save_trained, tiny_bert, tiny_decoder, trained
+
+PAIRS = [("be kind", "jo good"), ("be kind", "jo bad and rude to a friend"), ("", "al pays")]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return tiny_decoder(tmp_path_factory.mktemp("decoder"))
+
+
+@pytest.fixture(scope="module")
+def learner(base):
+    changes = {"epochs": 12, "learning_rate": 2e-2, "head_rate": 5e-2, "skip": 0.05}
+    return trained(base, **changes)[0]
+
+
+@pytest.fixture(scope="module")
+def experts(base, learner, tmp_path_factory):
+    folder = save_trained(tmp_path_factory.mktemp("saved") / "experts", learner, base)
+    return Experts(folder, base, folder_checksum(base), "tiny")
+
+
+def test_the_text_stands_first_and_the_frame_is_never_cut(base):
+    _, tokenizer = load_body(base, "tiny")
+    short, alone, long = tokenise(
+        tokenizer, [("not kind", "friend pays"), ("", "pays"), ("not " * 40, "pays " * 40)], 32
+    )
+    assert tokenizer.decode(short) == "text : friend pays rule : not kind judgment :"
+    assert tokenizer.decode(alone) == "text : pays judgment :"
+    assert len(long) == 32
+    words = tokenizer.decode(long)
+    assert words.startswith("text :")
+    assert words.endswith("judgment :")
+    assert "rule :" in words
+
+
+def test_the_last_token_is_read_whatever_stands_beside_it_in_the_batch(learner):
+    rows = tokenise(learner.tokenizer, PAIRS, 32)
+    alone = [learner.module.pooled(*padded([row], 0, "cpu")).detach().numpy()[0] for row in rows]
+    together = learner.module.pooled(*padded(rows, 0, "cpu")).detach().numpy()
+    assert learner.module.last
+    assert np.allclose(alone, together, atol=1e-5)
+
+
+def test_an_encoder_is_read_as_before(tmp_path):
+    body, tokenizer = load_body(tiny_bert(tmp_path / "bert"), "tiny")
+    assert tokenizer.decode(tokenizer("friend pays")["input_ids"]) == "[CLS] friend pays [SEP]"
+    assert body.config.model_type == "bert"
+
+
+def test_it_learns(learner):
+    assert learner.on(examples(12)).dev()["score"] > 0.9
+
+
+def test_what_was_saved_says_the_same(experts, learner):
+    rows = tokenise(learner.tokenizer, PAIRS, 32)
+    logits = learner.module(*padded(rows, 0, "cpu")).detach().numpy()
+    assert np.allclose(experts.logits(PAIRS), logits, atol=2e-2)  # adapters are in 16 bits
+
+
+def test_long_texts_are_read_in_windows_that_fit(experts):
+    (cut,) = experts.windows([("be kind", "jo pays al " * 30)])
+    assert len(cut.pairs) > 1
+    assert all(len(tokenise(experts._network.tokenizer, [p], 99)[0]) <= 32 for p in cut.pairs)
+
+
+def test_another_base_is_refused(experts, learner, base, tmp_path):
+    folder = save_trained(tmp_path / "experts", learner, base)
+    other = tiny_decoder(tmp_path / "other", seed=2)
+    with pytest.raises(MoralscopeError, match="were trained on"):
+        Experts(folder, other, folder_checksum(other), "tiny")
+
+
+def test_an_adapter_of_another_shape_is_refused_in_one_line(learner, base, tmp_path):
+    folder = save_trained(tmp_path / "experts", learner, base)
+    config = json.loads((folder / "adapter_config.json").read_text())
+    (folder / "adapter_config.json").write_text(json.dumps({**config, "r": 3}))
+    with pytest.raises(InputError, match="cannot be loaded"):
+        Experts(folder, base, folder_checksum(base), "tiny")
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    with pytest.raises(StoreError, match="cannot be loaded as a transformer"):
+        load_body(tmp_path, "mine")
+
+
+def test_a_rate_of_the_head_of_its_own_changes_what_is_learnt(base):
+    slow, fast = (trained(base, epochs=1, head_rate=rate)[0] for rate in (1e-5, 5e-2))
+    assert not np.allclose(slow.module.head.weight.detach(), fast.module.head.weight.detach())
+    with pytest.raises(InputError, match=r"head_rate is -1\.0"):
+        ClassifierTraining(head_rate=-1.0)
