@@ -29,13 +29,11 @@ from ....conftest import ensure
 from .guard_site import PROMPT, ask, chunks, finish, guarded, streamed_text
 
 FOREIGN = "Я украл велосипед у соседа и никому об этом не сказал."  # noqa: RUF001
-CALL = {"id": "t1", "type": "function", "function": {"name": "buy", "arguments": '{"what": "gun"}'}}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:x"}}
 PARTS = {
     "reasoning": {"reasoning_content": "I plot."},
-    "tool_calls": {"tool_calls": [CALL]},
-    "function_call": {"function_call": {"name": "buy", "arguments": "{}"}},
     "audio": {"audio": {"id": "a1", "data": "QUJD", "transcript": "", "expires_at": 1}},
-    "content_parts": {"content": [{"type": "image_url", "image_url": {"url": "data:x"}}]},
+    "content_parts": {"content": [IMAGE]},
 }
 
 
@@ -90,7 +88,8 @@ def test_parts_that_are_no_text_are_withheld_by_a_guard_that_blocks(behind, name
 
 def test_a_judged_text_goes_out_without_the_parts_that_were_not(behind, texts):
     text = texts["passed"][0]
-    behind.says_message(content=text, tool_calls=[CALL], reasoning_content="I plot.")
+    parts = [{"type": "text", "text": text}, IMAGE]
+    behind.says_message(content=parts, reasoning_content="I plot.")
     with guarded(behind, "block", on_abstain="block") as client:
         (choice,) = ask(client).json()["choices"]
     assert choice["message"] == {"role": "assistant", "content": text}
