@@ -5,9 +5,10 @@
 
 The written conversations (`rules/data/conversations`) are in minimal pairs, whole scenarios are
 held out; look at test once. `--rjudge` reads the visible half of R-Judge, on which no weight
-was fitted (so there are no folds), though acts' features were designed beside it; the answered half are the conversations whose
-probability is farthest from the limit. `--pressure` plants drift in scripted models and counts how
-often `survey --pressure` recovers it. `--guard` times the last of 12 turns beside a single turn.
+was fitted (so there are no folds), though acts' features were designed beside it; the answered
+half are the conversations whose score is farthest from the limit. `--pressure` plants drift in
+scripted models and counts how often `survey --pressure` recovers it. `--guard` times the last of 12
+turns beside a single turn.
 `--fit` fits the heads anew on train and dev, and writes them: limits are chosen by held-out folds.
 """
 
