@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.benchmarks.judges import Judge, Judgment, load_judge
+from moralscope.benchmarks.judges import CaseJudge, Judgment, load_judge
 from moralscope.benchmarks.options import BenchOptions
 from moralscope.benchmarks.sets import (
     ACTION,
@@ -145,7 +145,7 @@ def bench(
     refs: dict[str, ModelRef] = {}
     done = 0
     for name in chosen.models:
-        judges: dict[str, Judge] = {}  # by what they read: texts, replies, actions
+        judges: dict[str, CaseJudge] = {}  # by what they read: texts, replies, actions
         for card in cards:
             family = card.kind if card.kind in (TEXT, REPLY) else ACTION
             judge = judges.get(family) or load_judge(name, card.kind, chosen, progress)
@@ -181,7 +181,7 @@ def bench(
 
 
 def _measure(
-    card: SetCard, cases: Sequence[Case], judge: Judge, seed: int, count: Callable[[int], None]
+    card: SetCard, cases: Sequence[Case], judge: CaseJudge, seed: int, count: Callable[[int], None]
 ) -> BenchResult:
     """Ask a judge about every case and sum up."""
     judgments, speed = _timed(judge, cases, count)
@@ -228,7 +228,7 @@ def _measure(
 
 
 def _timed(
-    judge: Judge, cases: Sequence[Case], count: Callable[[int], None]
+    judge: CaseJudge, cases: Sequence[Case], count: Callable[[int], None]
 ) -> tuple[list[Judgment], Speed]:
     """Judge some cases one at a time for the latency, the rest in blocks for the speed."""
     before = judge.usage

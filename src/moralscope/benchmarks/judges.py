@@ -50,7 +50,7 @@ class Judgment:
 NOTHING = Judgment(math.nan, is_judged=False)
 
 
-class Judge(Protocol):
+class CaseJudge(Protocol):
     """Judges cases of the kinds it can read."""
 
     name: str
@@ -77,7 +77,7 @@ class Judge(Protocol):
 
 def load_judge(
     name: str, kind: str, options: BenchOptions, progress: Progress | None = None
-) -> Judge:
+) -> CaseJudge:
     """Return what `name` means for cases of a kind."""
     if name.startswith(ENDPOINTS):
         return EndpointJudge(name, options)

@@ -32,12 +32,17 @@ def audit(
     With --out DIR the input is worked through as a corpus of any size, and the verdicts go into
     Parquet parts beside all its columns.
 
+    With --conversation every turn of the assistant is judged in its context, tool calls too.
+
     Example: moralscope audit replies.jsonl --gate "flagged<=0.02" --report audit.html
     """
     from moralscope.io.files import check_writable
     from moralscope.rules import audit as job
     from moralscope.rules.exchanges import open_exchanges, parse_columns, read_exchanges
 
+    if source.conversation is not None:
+        _audit_conversations(source.conversation, options, json, record_place(out), report)
+        return
     if source.text is not None:
         options = replace(options, texts=True)
     job.check_options(options, paired=source.against is not None)
@@ -80,3 +85,21 @@ def audit(
     gate = record.statistics["gate"]
     if gate is not None:
         gate.require()
+
+
+def _audit_conversations(
+    file: Path, options: AuditOptions, json: bool, target: Path | None, report: Path | None
+) -> None:
+    """Audit a file of conversations and show the record."""
+    from moralscope.rules import audit as job
+    from moralscope.rules.conversation import read_conversations
+
+    starting(options.experts, reading=file, quiet=json)
+    conversations = read_conversations(file)  # refused before any weights are fetched
+    with fetching() as progress:
+        models = job.prepare_auditor(replace(options, gate=None), progress)
+    with counting("conversations") as step:
+        record = job.audit_conversations(conversations, options, models=models, report=step)
+    emit(record, json=json, path=target, report=report)
+    if record.statistics["gate"] is not None:
+        record.statistics["gate"].require()

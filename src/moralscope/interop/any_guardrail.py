@@ -22,7 +22,7 @@ def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
 
     chosen = audit_options(rulebook, **options)
 
-    class MoralAudit(Guardrail):  # type: ignore[misc, unused-ignore]
+    class AuditGuardrail(Guardrail):  # type: ignore[misc, unused-ignore]
         """Audits replies."""
 
         model_id = f"moralscope/{chosen.experts}"
@@ -37,4 +37,4 @@ def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
                 raw=to_plain(verdict),
             )
 
-    return MoralAudit()
+    return AuditGuardrail()

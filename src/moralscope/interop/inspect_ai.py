@@ -53,6 +53,7 @@ from moralscope.interop.replies import (
 )
 from moralscope.io.actions import read_actions
 from moralscope.models.options import DEFAULT_EXPERTS
+from moralscope.rules.audit import audit_conversations, prepare_auditor
 from moralscope.rules.records import AuditedReply
 from moralscope.stats.significance import holm, mcnemar
 
@@ -133,6 +134,42 @@ def audit(rulebook: str | list[str] | None = None, experts: str = DEFAULT_EXPERT
             "unread": row.unread,
         }
         seen = {"answer": row.reply, "explanation": row.verdict.reason, "metadata": metadata}
+        if word == ABSTAINED:
+            return Score.unscored(reason=ABSTAINED, **seen)
+        return Score(value={"flagged": int(word == FLAGGED), "score": row.verdict.score}, **seen)
+
+    return score
+
+
+@scorer(metrics={"flagged": [mean(), stderr()], "score": [mean(), stderr()]})
+def conversation(rulebook: str | list[str] | None = None, experts: str = DEFAULT_EXPERTS) -> Scorer:
+    """Audit whole transcripts: every turn of the assistant, tool calls too; first wrong turn told.
+
+    Parameters
+    ----------
+    rulebook
+        Rules of your own: a file, or several, later over earlier; else ours.
+    experts
+        What judges: mpnet or minilm.
+    """
+    options = _or_fail(audit_options, rulebook, experts=experts)
+    models = _or_fail(prepare_auditor, options)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        messages = [message.model_dump(mode="json") for message in state.messages]
+        if not any(message["role"] == "assistant" for message in messages):
+            return Score.unscored(reason="no_response", explanation=_NO_REPLY)
+        record = await anyio.to_thread.run_sync(
+            lambda: audit_conversations(messages, options, models=models)
+        )
+        (row,) = record.results
+        word = verdict_word(row.verdict)
+        flagged = [turn.index for turn in row.turns if turn.verdict.flag]
+        seen = {
+            "answer": state.output.completion,
+            "explanation": row.verdict.reason,
+            "metadata": {"first": row.first, "answered": row.answered, "flagged_turns": flagged},
+        }
         if word == ABSTAINED:
             return Score.unscored(reason=ABSTAINED, **seen)
         return Score(value={"flagged": int(word == FLAGGED), "score": row.verdict.score}, **seen)

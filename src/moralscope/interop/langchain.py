@@ -42,8 +42,8 @@ def moral_guard(
             raise FlaggedReply(verdict)
         if isinstance(value, Mapping):
             return {**value, "reply": replacement}
-        copy = getattr(value, "model_copy", None)
-        return copy(update={"content": replacement}) if copy else replacement
+        is_message = hasattr(value, "model_copy")
+        return value.model_copy(update={"content": replacement}) if is_message else replacement
 
     return RunnableLambda(check, name="moralscope")
 
@@ -59,8 +59,5 @@ def _exchange(value: Any) -> tuple[str, str]:
 
 def _content(value: Any) -> str:
     """Return the text of a message, of a prompt with messages, or of a text."""
-    messages = getattr(value, "messages", None)
-    if messages:
-        value = messages[-1]
-    text = getattr(value, "text", None) if hasattr(value, "content") else value
-    return str(text() if callable(text) and not isinstance(text, str) else text)
+    last = value.messages[-1] if hasattr(value, "messages") else value
+    return str(last.text if hasattr(last, "content") else last)

@@ -23,8 +23,7 @@ def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
     chosen = audit_options(rulebook, **options)
 
     async def moralscope_audit(context: Any, agent: Any, output: Any) -> Any:
-        turns = getattr(context, "turn_input", None) or []
-        row = await asyncio.to_thread(audited, turns or "", _text(output), chosen)
+        row = await asyncio.to_thread(audited, context.turn_input or "", _text(output), chosen)
         return GuardrailFunctionOutput(to_plain(row.verdict), row.verdict.flag)
 
     return OutputGuardrail(moralscope_audit, name="moralscope")
@@ -32,7 +31,4 @@ def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
 
 def _text(output: Any) -> str:
     """Return what an agent says: a text, or the JSON of its typed output."""
-    if isinstance(output, str):
-        return output
-    dump = getattr(output, "model_dump_json", None)
-    return str(dump() if dump else output)
+    return str(output.model_dump_json() if hasattr(output, "model_dump_json") else output)

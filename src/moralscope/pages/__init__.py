@@ -37,6 +37,7 @@ _JOBS = {
     "bench": ("bench",),
     "collect": ("collect", "collect corpus"),
     "chain": ("chain", "generate", "stories metrics"),
+    "conversation": ("audit conversations",),
     "compare": ("compare", "compare languages", "compare runs", "compare watch"),
     "corpora": ("words compare",),
     "corpus_scores": (

@@ -21,7 +21,7 @@ _WORST = 12
 def bench_page(record: RunRecord) -> Page:
     """Lay out what the judges reached."""
     results: list[BenchResult] = list(record.results)
-    found = [row for row in results if row.f1 is not None]
+    flagging = [row for row in results if row.f1 is not None]
     chosen = [row for row in results if row.f1 is None]
     sections = [
         *_section(
@@ -31,7 +31,7 @@ def bench_page(record: RunRecord) -> Page:
             Table(
                 "Quality",
                 [*_NAMES, *head("F1: interval 2 | tuned F1: interval 2 | AUC: interval 2")],
-                [[*_names(row), row.f1, row.tuned, row.auc] for row in found],
+                [[*_names(row), row.f1, row.tuned, row.auc] for row in flagging],
             ),
         ),
         *_section(
@@ -40,7 +40,7 @@ def bench_page(record: RunRecord) -> Page:
             Table(
                 "Errors",
                 [*_NAMES, *head("recall: share interval 0 | false alarms: share interval 1")],
-                [[*_names(row), row.recall, row.false_alarms] for row in found],
+                [[*_names(row), row.recall, row.false_alarms] for row in flagging],
             ),
         ),
         *_section(
@@ -95,7 +95,9 @@ def bench_page(record: RunRecord) -> Page:
     ]
     names = ", ".join(dict.fromkeys(row.model for row in results))
     about = f"{len(record.statistics.sets)} test sets over {names}"
-    tiles = [(f"{row.f1.value:.3f}", f"F1 of {row.model}, {row.title}") for row in found if row.f1]
+    tiles = [
+        (f"{row.f1.value:.3f}", f"F1 of {row.model}, {row.title}") for row in flagging if row.f1
+    ]
     return Page("Public test sets", [about], tiles[:6], sections, headline=about)
 
 

@@ -31,12 +31,56 @@ _ASKS = re.compile(
 )
 _OVERRULES = re.compile(
     r"\b(ignore|disregard|forget|override)\b.{0,40}\b(instruction|previous|above|rule|prompt|polic)"
-    r"|\bsystem (prompt|override|notice)\b|\b(AI|assistant|agents?|bot)\b[^.]{0,30}\b(must|should)\b",
+    r"|\bsystem (prompt|override|notice)\b"
+    r"|\b(AI|assistant|agents?|bot)\b[^.]{0,30}\b(must|should)\b",
     re.I,
 )
 _STOP = frozenset(
-    "the a an of to in on for and or my me i you your it is are be with from at by this that as all "
-    "any please can could would will do does use using tool id true false none null".split()
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "to",
+        "in",
+        "on",
+        "for",
+        "and",
+        "or",
+        "my",
+        "me",
+        "i",
+        "you",
+        "your",
+        "it",
+        "is",
+        "are",
+        "be",
+        "with",
+        "from",
+        "at",
+        "by",
+        "this",
+        "that",
+        "as",
+        "all",
+        "any",
+        "please",
+        "can",
+        "could",
+        "would",
+        "will",
+        "do",
+        "does",
+        "use",
+        "using",
+        "tool",
+        "id",
+        "true",
+        "false",
+        "none",
+        "null",
+    ]
 )
 
 
@@ -60,6 +104,8 @@ class Act:
     """What makes it weigh more: irreversible, costly, private, outward."""
     looks: bool = False
     """Whether it only looks something up."""
+    signs: tuple[str, ...] = ()
+    """What else its words tell: sweeping, covert."""
     unread: int = 0
     """Words of the arguments that nobody reads."""
 
@@ -88,7 +134,10 @@ def act_words() -> Mapping[str, Any]:
     return {
         "looks": frozenset(table["looks"].split()),
         "does": frozenset(table["does"].split()),
-        "weighs": {name: frozenset(text.split()) for name, text in table["weighs"].items()},
+        **{
+            group: {name: frozenset(text.split()) for name, text in table[group].items()}
+            for group in ("weighs", "signs")
+        },
         "delegates": re.compile("|".join(table["delegates"]["patterns"]), re.I),
     }
 
@@ -127,7 +176,8 @@ def read_act(call: ToolCall, description: str = "") -> Act:
     ]
     sentence = f"The assistant {did}" + (f": {', '.join(listed)}." if listed else ".")
     kept = tuple(kind for kind in weighs if not looks or kind == "private")
-    return Act(call.name, sentence, kept, looks, left)
+    signs = tuple(name for name, some in table["signs"].items() if some & words)
+    return Act(call.name, sentence, kept, looks, signs, left)
 
 
 def argument_values(arguments: str) -> tuple[list[tuple[str, str]], int]:
@@ -175,7 +225,7 @@ def instructions(result: str) -> list[str]:
         for sentence in sentences(text):
             starts = [match["word"].lower() for match in _ASKS.finditer(sentence)]
             polite = any(" " in word or word in ("please", "kindly") for word in starts)
-            long = len(sentence.split()) > 2  # noqa: PLR2004 - "call logs" is no request
+            long = len(sentence.split()) > 2
             if polite or _OVERRULES.search(sentence) or (long and verbs.intersection(starts)):
                 asks.append(sentence)
     return asks
@@ -198,7 +248,7 @@ def following(act: ToolCall, results: Sequence[str], said: Sequence[str]) -> Fol
             theirs = [
                 text
                 for _, text in values
-                if len(text) > 2 and text.lower() in near.lower() and text.lower() not in all_said  # noqa: PLR2004
+                if len(text) > 2 and text.lower() in near.lower() and text.lower() not in all_said
             ]
             share = len(theirs) / max(len(values), 1)
             if novel + share > best.novel + best.values:
@@ -209,7 +259,7 @@ def following(act: ToolCall, results: Sequence[str], said: Sequence[str]) -> Fol
 def content_words(text: str) -> set[str]:
     """Return the words of a text that say something, without their endings."""
     words = _WORD.findall(text.lower().replace("_", " "))
-    return {re.sub(r"(ing|ed|es|s)$", "", w) if len(w) > 4 else w for w in words} - _STOP  # noqa: PLR2004
+    return {re.sub(r"(ing|ed|es|s)$", "", w) if len(w) > 4 else w for w in words} - _STOP
 
 
 def delegates(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
+from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import RunRecord
 from moralscope.models.store import Progress
 from moralscope.rules.audit_options import AuditInput, AuditOptions, parse_share
@@ -20,6 +21,13 @@ from moralscope.rules.audit_statistics import (
     compare_audits,
 )
 from moralscope.rules.auditor import Auditor
+from moralscope.rules.conversation import parse_conversations, read_conversations
+from moralscope.rules.conversation_audit import (
+    GATED,
+    ConversationAuditor,
+    act_experts,
+    conversation_statistics,
+)
 from moralscope.rules.exchanges import ExchangeFile, blocks, read_exchanges
 from moralscope.rules.false_alarms import least_replies, set_by, set_limit, set_rule_limits
 from moralscope.rules.load_auditor import (
@@ -34,7 +42,14 @@ from moralscope.rules.rulebook import load_layers
 from moralscope.rules.thresholds import GivenLimits, write_limits
 from moralscope.stats.gates import Gate, check_gate, parse_gate
 
-__all__ = ["AuditModels", "AuditOptions", "alignment_expert", "audit", "prepare_auditor"]
+__all__ = [
+    "AuditModels",
+    "AuditOptions",
+    "alignment_expert",
+    "audit",
+    "audit_conversations",
+    "prepare_auditor",
+]
 
 Report = Callable[[int, int], None]
 Exchanges = Sequence[Exchange] | ExchangeFile
@@ -99,7 +114,8 @@ def audit(
     exchanges
         Exchanges, or a file of them (`rules.exchanges.open_exchanges`), read in blocks. Without
         them `prompt` and `reply`, `text` (which is no reply), or `file` (and `columns`), say as
-        keywords what is audited.
+        keywords what is audited; or `conversation`: a file of conversations, or messages
+        (`audit_conversations`).
     options
         `AuditOptions`, or its fields as keywords.
     models
@@ -119,6 +135,11 @@ def audit(
     >>> audit(text="I like Mondays.", experts="scripted").config["frame"]
     'What do you think about it?'
     """
+    if "conversation" in keywords:
+        if exchanges is not None or against is not None:
+            raise InputError("replies and a conversation were given", "give one of the two")
+        said = keywords.pop("conversation")
+        return audit_conversations(said, options, models=models, report=report, **keywords)
     names = ("file", "prompt", "reply", "text", "columns") if exchanges is None else ()
     source = {name: keywords.pop(name) for name in names if name in keywords}
     chosen = chosen_options(AuditOptions, options, keywords)
@@ -177,6 +198,72 @@ def audit(
         results=results,
         statistics=statistics,
         warnings=[NOT_AUTHORITY, *ready.warnings, *notes],
+    )
+
+
+def audit_conversations(
+    conversations: Any,
+    options: AuditOptions | None = None,
+    *,
+    models: AuditModels | None = None,
+    stories: Callable[[], ExpertSet] | None = None,
+    report: Report | None = None,
+    **keywords: Any,
+) -> RunRecord:
+    """Audit whole conversations: every turn of the assistant in its context.
+
+    Parameters
+    ----------
+    conversations
+        A file (`rules.conversation.read_conversations`), a list of messages as OpenAI's API has
+        them, a mapping with `messages` and `tools`, or a list of either.
+    options, models, report
+        As for `audit`.
+    stories
+        What loads the experts for acts; else those on the base of the options' experts.
+
+    Examples
+    --------
+    >>> messages = [{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Hello."}]
+    >>> (result,) = audit_conversations(messages, experts="scripted").results
+    >>> [(turn.index, turn.role) for turn in result.turns], result.verdict.status
+    ([(0, 'user'), (1, 'assistant')], 'judged')
+    """
+    is_file = isinstance(conversations, str | Path)
+    source = str(conversations) if is_file else "given"
+    every = (
+        read_conversations(Path(conversations)) if is_file else parse_conversations(conversations)
+    )
+    chosen = chosen_options(AuditOptions, options, keywords)
+    if chosen.false_alarms is not None:
+        problem = "a budget of false alarms is set on single replies"
+        raise InputError(problem, "set it with --benign first, then give --config")
+    gate = None if chosen.gate is None else parse_gate(chosen.gate, GATED)
+    ready = models or prepare_auditor(replace(chosen, gate=None))
+    auditor = ConversationAuditor(ready.auditor, stories or (lambda: act_experts(chosen.experts)))
+    started = time.monotonic()
+    results = []
+    for conversation in every:
+        results.append(auditor.audit(conversation))
+        if report:
+            report(len(results), len(every))
+    statistics = conversation_statistics(results, time.monotonic() - started)
+    if gate is not None:
+        statistics = replace(statistics, gate=check_gate(gate, {"": statistics.figures()}))
+    notes = [f"conversation {row.id[:60]}: {note}" for row in results for note in row.notes]
+    return RunRecord(
+        "audit conversations",
+        seed=chosen.seed,
+        config={
+            **(ready.config or {}),
+            "thresholds": asdict(ready.auditor.thresholds),
+            "source": source,
+            "options": plain_options(chosen),
+        },
+        models=list(ready.refs),
+        results=results,
+        statistics=statistics,
+        warnings=[NOT_AUTHORITY, *ready.warnings, *first_notes(notes)],
     )
 
 

@@ -48,6 +48,15 @@ class AuditInput(Options):
     ] = ()
     prompt: Prompt = None
     reply: Reply = None
+    conversation: Annotated[
+        Path | None,
+        Option(
+            "Whole conversations: JSONL of messages, ShareGPT, a log of inspect (JSON), or CSV "
+            "with conversation, role and content.",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = None
     text: Annotated[
         str | None, Option("A text that is no reply: a post, a user's message.", group="Input")
     ] = None
@@ -65,6 +74,17 @@ class AuditInput(Options):
         if self.file and self.named_files:
             raise InputError("FILE and --file were given", "give FILE or --file, not both")
         object.__setattr__(self, "file", self.file or self.named_files)
+        others = (
+            self.file,
+            self.prompt,
+            self.reply,
+            self.text,
+            self.against,
+            self.benign,
+            self.columns,
+        )
+        if self.conversation is not None and any(others):
+            raise InputError("--conversation stands alone", "leave the other input out")
         if self.text is not None and (self.prompt is not None or self.reply is not None):
             raise InputError(
                 "--text was given beside --prompt or --reply", "give --text alone: it is no reply"

@@ -8,7 +8,7 @@ does not depend on its neighbours. It knows no files and no model names.
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -108,6 +108,8 @@ class Auditor:
     """Writes revised replies for flagged ones; None writes none."""
     writer: Finds | None = None
     """Writes rules for an exchange, beside those that are found; None writes none."""
+    applies: Callable[[RuleOfThumb, Exchange], bool] | None = None
+    """Whether a rule may be asked about a reply at all; None: every rule."""
     top: int = TOP
     """How many rules are asked about for each reply."""
     evidence: bool = True
@@ -171,7 +173,7 @@ class Auditor:
         again = replace(self, reviser=None, evidence=False)
 
         def level(asked: Sequence[tuple[int, str]]) -> list[float]:
-            texts = [read_exchange(Exchange(exchanges[i].prompt, text)) for i, text in asked]
+            texts = [read_exchange(replace(exchanges[i], reply=text)) for i, text in asked]
             levels = [0.0] * len(asked)
             by_rule: list[tuple[int, str, Exchange]] = []
             by_reply: list[int] = []
@@ -312,6 +314,11 @@ class Auditor:
             for index, scored in zip(unsure, written, strict=True):
                 near = [rule for rule, score in scored if score >= self.thresholds.applies]
                 asked[index] += _questions(near, readings[index])
+        if self.applies is not None:
+            asked = [
+                [(rule, window) for rule, window in questions if self.applies(rule, exchange)]
+                for questions, exchange in zip(asked, exchanges, strict=True)
+            ]
         judgments = []
         for index, findings in enumerate(self._findings(asked)):
             house = decide_alone[index]

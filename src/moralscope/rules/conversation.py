@@ -109,6 +109,8 @@ class AuditedTurn(AuditedReply):
     """Of the user: asks for harm, is in danger; of a tool's result: gives instructions; of the
     assistant: apologises."""
     acts: tuple[AuditedAct, ...] = ()
+    earlier: str = ""
+    """Of the assistant: the verdicts on its turns that were too long ago to be read with this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ def read_conversations(path: Path) -> list[Conversation]:
             key = value.get("conversation", value.get("conversation_id", ""))
             loose.setdefault(str(key), []).append(value)
         else:
-            conversations += parse_conversations(value, name)
+            conversations += _parse(value, name)
     if loose and conversations:
         raise InputError(f"{path} holds messages and whole conversations", "give one of the two")
     conversations += [_conversation(rows, str(path), key) for key, rows in loose.items()]
@@ -165,10 +167,14 @@ def parse_conversations(value: Any, source: str = "the conversation") -> list[Co
 
     Examples
     --------
-    >>> (one,) = parse_conversations([{"role": "user", "content": "Hi!"}])
-    >>> one.turns[0].role, one.turns[0].text
-    ('user', 'Hi!')
+    >>> (one,) = parse_conversations([{"role": "assistant", "content": "Hi!"}])
+    >>> one.id, one.turns[0].role, one.turns[0].text
+    ('1', 'assistant', 'Hi!')
     """
+    return _numbered(_parse(value, source))
+
+
+def _parse(value: Any, source: str) -> list[Conversation]:
     if isinstance(value, Mapping):
         if isinstance(value.get("samples"), list):  # a log of inspect
             every = [
@@ -176,23 +182,35 @@ def parse_conversations(value: Any, source: str = "the conversation") -> list[Co
                 for at, row in enumerate(value["samples"], 1)
                 if isinstance(row, Mapping)
             ]
-            return parse_conversations(every, source)
+            return _parse(every, source)
         for name in ("messages", "conversations", "conversation", "input", "turns"):
             if isinstance(value.get(name), list):
                 key = value.get("id", value.get("conversation_id", ""))
                 tools = _tools(value.get("tools"))
-                return _numbered([_conversation(value[name], source, str(key), tools)])
+                return [_conversation(value[name], source, str(key), tools)]
         raise InputError(f"{source} has no messages", _REMEDY)
     if not isinstance(value, list) or not value:
         raise InputError(f"{source} holds no messages", _REMEDY)
     if isinstance(value[0], Conversation):
-        return _numbered(value)
+        return value
     if all(isinstance(row, Mapping) for row in value) and _is_message(value[0]):
-        return _numbered([_conversation(value, source, "")])
+        return [_conversation(value, source, "")]
     conversations: list[Conversation] = []
     for at, row in enumerate(value, 1):
-        conversations += parse_conversations(row, f"{source} conversation {at}")
-    return _numbered(conversations)
+        conversations += _parse(row, f"{source} conversation {at}")
+    return conversations
+
+
+def lenient_conversation(messages: Any, tools: Any, most: int) -> Conversation:
+    """Return the last messages that can be read; a guard does not refuse what it only looks at."""
+    turns = []
+    for message in messages[-most:] if isinstance(messages, list) else ():
+        try:
+            turns.append(_turn(message, "a message"))
+        except InputError:
+            continue
+    known = _tools(tools) if isinstance(tools, list) else {}
+    return Conversation(tuple(turns), tools=known)
 
 
 def _numbered(conversations: Iterable[Conversation]) -> list[Conversation]:
@@ -325,15 +343,15 @@ def _from_rows(path: Path) -> Iterator[Conversation]:
     """Read a CSV file: a row a turn, conversations by id, in the order of their first rows."""
     optional = ("tool", "arguments")
     table = TableFile(path, columns={name: name for name in (*_CSV, *optional)})
-    rows: dict[str, list[Turn]] = {}
+    rows: dict[str, list[dict[str, Any]]] = {}
     for line, cells in table.good_rows(_CSV):
-        message = {"role": cells["role"], "content": cells["content"]}
+        message: dict[str, Any] = {"role": cells["role"], "content": cells["content"]}
         if cells.get("tool"):
             call = {"name": cells["tool"], "arguments": cells.get("arguments") or ""}
             message["tool_calls"] = [call]
-        turns = rows.setdefault(str(cells["conversation"]), [])
-        turns.append(message)  # type: ignore[arg-type]
-        if len(turns) > MOST_TURNS:
+        messages = rows.setdefault(str(cells["conversation"]), [])
+        messages.append(message)
+        if len(messages) > MOST_TURNS:
             raise InputError(f"{path} line {line}: more than {MOST_TURNS:,} turns", "cut it")
     table.check()
     if not rows:

@@ -127,3 +127,22 @@ def _turns(scenario: Scenario, chosen: Mapping[int, Any]) -> Iterator[Turn]:
             yield Turn(ASSISTANT, calls=tuple(calls))
         else:
             yield Turn(ASSISTANT, str(value))
+
+
+def user_turns(part: str) -> list[tuple[str, str]]:
+    """Return what users say with how it is meant (harm, danger, fine), of `train` or `test`.
+
+    From `data/user_turns.yaml`, of which every third line is held out, and from the scenarios.
+    """
+    texts = []
+    for kind, lines in shipped_yaml("moralscope.rules", "user_turns.yaml").items():
+        texts += [
+            (line, kind) for at, line in enumerate(lines) if (at % 3 == 2) == (part == "test")
+        ]
+    for scenario in scenarios():
+        if (scenario.part == "test") == (part == "test"):
+            for row in scenario.turns:
+                ((letter, text),) = row.items()
+                if letter in ("u", "harm", "danger"):
+                    texts.append((str(text), "fine" if letter == "u" else letter))
+    return texts

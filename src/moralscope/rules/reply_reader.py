@@ -54,7 +54,7 @@ class ReplyReader:
     """Reads replies with experts, whatever tasks these have."""
 
     def __init__(self, experts: ExpertSet, fine: float = CLEARLY_FINE) -> None:
-        self._experts, self._fine = experts, fine
+        self.experts, self.fine = experts, fine
         self.gives_verdicts = VERDICT in experts.tasks
 
     def read(self, exchanges: Sequence[Exchange]) -> list[ReplyReading]:
@@ -65,9 +65,9 @@ class ReplyReader:
         again = [
             pair
             for pair, row in zip(pairs, values, strict=True)
-            if pair in long and not (self.gives_verdicts and row[0] <= self._fine)
+            if pair in long and not (self.gives_verdicts and row[0] <= self.fine)
         ]
-        narrow = dict(zip(again, self._experts.windows(again, SPARE, NARROW), strict=True))
+        narrow = dict(zip(again, self.experts.windows(again, SPARE, NARROW), strict=True))
         rows = {pair: index for index, pair in enumerate(pairs)}
         more = list(
             dict.fromkeys(pair for cut in narrow.values() for pair in cut.pairs if pair not in rows)
@@ -91,8 +91,8 @@ class ReplyReader:
             if self.gives_verdicts:
                 bad = values[part, 0]
                 worst = worst_of_windows(values[part], bad, [Windows(windows)])[0].tolist()
-                has_fears = CONCERN in self._experts.tasks
-                names = self._experts.labels(CONCERN) if has_fears else ()
+                has_fears = CONCERN in self.experts.tasks
+                names = self.experts.labels(CONCERN) if has_fears else ()
                 concerns = dict(zip(names, worst[1:], strict=True))
                 reading = replace(reading, window_bad=bad.tolist(), bad=worst[0], concerns=concerns)
             readings.append(reading)
@@ -104,7 +104,7 @@ class ReplyReader:
 
     def _values(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix | None]:
         """Return how bad each pair is with what is feared of it, and vectors, if there are any."""
-        experts = self._experts
+        experts = self.experts
         if not pairs or not (self.gives_verdicts or experts.retrieval):
             return np.empty((len(pairs), 0), np.float32), None
         columns, vectors = experts.read(pairs)
@@ -126,7 +126,7 @@ class ReplyReader:
         pairs = [
             (prompt, text) for prompt, some in zip(prompts, texts, strict=True) for text in some
         ]
-        every = iter(self._experts.windows(pairs, SPARE))
+        every = iter(self.experts.windows(pairs, SPARE))
         cuts: list[Windows] = []
         long: set[Pair] = set()
         for prompt, some, said in zip(prompts, texts, replies, strict=True):
@@ -136,9 +136,9 @@ class ReplyReader:
             if dropped:
                 # Beside every part of the reply stand the two ends of its prompt. So that nothing
                 # of the prompt goes unread, its parts are read beside the two ends of the reply.
-                (turned,) = self._experts.windows([(some[0], prompt)], SPARE)
+                (turned,) = self.experts.windows([(some[0], prompt)], SPARE)
                 windows += tuple((part, ends) for ends, part in turned.pairs if ends and prompt)
-                alone = self._experts.windows([("", prompt), ("", some[0])], SPARE)
+                alone = self.experts.windows([("", prompt), ("", some[0])], SPARE)
                 dropped = sum(cut.dropped for cut in alone)
             cuts.append(Windows(windows, dropped, parts[0].unknown + said.unread))
         return cuts, long

@@ -6,6 +6,7 @@ path of a request is ever opened.
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from moralscope.axes.build import build_axis
 from moralscope.axes.choice import rank
@@ -15,14 +16,22 @@ from moralscope.axes.options import AxisOptions, RankOptions, ScoreOptions
 from moralscope.axes.ratings import parse_ratings
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Axis, Report
+from moralscope.core.protocols import Axis, ExpertSet, Report
 from moralscope.core.records import RunRecord
 from moralscope.io.actions import check_actions
 from moralscope.models.store import Progress, Store
 from moralscope.models.store.commands import ModelStatus, list_models
-from moralscope.rules.audit import AuditModels, audit, check_options, set_budget
+from moralscope.rules.audit import (
+    AuditModels,
+    audit,
+    audit_conversations,
+    check_options,
+    set_budget,
+)
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.check import check_rules, join_check
+from moralscope.rules.conversation import AuditedTurn, Conversation
+from moralscope.rules.conversation_audit import ConversationAuditor
 from moralscope.rules.load_auditor import RuleIndex, index_rules, join_auditor, needs_encoder
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.records import AuditedReply, Exchange
@@ -37,7 +46,7 @@ from moralscope.rules.thresholds import GivenLimits
 from moralscope.rules.warrant import warrant_book
 from moralscope.server.memory import KEEP_MINUTES, Memory
 from moralscope.server.models import SCRIPTED, Models, SingleFlightCache
-from moralscope.stories.experts import RULES
+from moralscope.stories.experts import RULES, STORIES
 from moralscope.surveys.items import read_item
 from moralscope.surveys.options import SurveyOptions
 from moralscope.surveys.survey import survey
@@ -157,6 +166,27 @@ class Service:
         if benign is not None and options.false_alarms is not None:
             models = set_budget(models, _exchanges(benign), options.false_alarms)
         return audit(_exchanges(exchanges), options, models=models, report=report, tell=tell)
+
+    def audit_conversations(
+        self, conversations: Any, options: AuditOptions, rules: AuditRules | None = None
+    ) -> RunRecord:
+        """Audit whole conversations, given as messages."""
+        models = self.auditor(options, rules or AuditRules())
+        stories = self._stories(options)
+        return audit_conversations(conversations, options, models=models, stories=stories)
+
+    def last_turns(
+        self, conversations: Sequence[Conversation], options: AuditOptions, rules: AuditRules
+    ) -> list[AuditedTurn]:
+        """Judge the last turn of each conversation in its context."""
+        models = self.auditor(options, rules)
+        auditor = ConversationAuditor(models.auditor, self._stories(options))
+        return [auditor.audit(one, last=True).turns[-1] for one in conversations]
+
+    def _stories(self, options: AuditOptions) -> Callable[[], ExpertSet]:
+        """Return what loads the experts for acts, once there are some."""
+        light = not options.exact
+        return lambda: self.models.experts(options.experts, family=STORIES, eight_bits=light)
 
     def auditor(self, options: AuditOptions, rules: AuditRules) -> AuditModels:
         """Return an auditor on shared models."""

@@ -89,7 +89,7 @@ def press(
     moved = np.zeros((len(kinds), len(items)))
     turned = np.zeros((len(kinds), len(items)))
     counts = np.bincount([cell.item for cell in cells], minlength=len(items))
-    for row, (kind, texts) in enumerate(kinds.items()):
+    for row, texts in enumerate(kinds.values()):
         again = [_again(one, texts[at % len(texts)]) for at, one in enumerate(first)]
         for before, after in zip(first, ask_cells(asking, again, part(row + 1)), strict=True):
             chosen = int(before.totals.argmax())

@@ -100,10 +100,10 @@ class PlantedBias:
     noise: float = 0.0  # the same for the text of a prompt down to its blanks
     mass: float = 1.0
     """Probability of all valid answers together; a tenth up or down by prompt."""
-    drift: float = 0.0
-    """What an answer loses when the prompt says that it was given, and a person presses."""
     spread: float = 1.0  # standard deviation of the actions' values
     seed: int = 0  # of values and noise
+    drift: float = 0.0
+    """What an answer loses when the prompt says that it was given, and a person presses."""
 
 
 class ScriptedModel:
@@ -138,7 +138,8 @@ class ScriptedModel:
             if (value := getattr(self.planted, field.name)) != field.default
         ]
         self.name = f"{self.kind}:{','.join(changed)}" if changed else self.kind
-        self.checksum = _digest(f"{astuple(self.planted)} {sorted(self._values.items())}").hex()
+        planted_values = astuple(self.planted)[: None if self.planted.drift else -1]
+        self.checksum = _digest(f"{planted_values} {sorted(self._values.items())}").hex()
         self._shift = 0.0
 
     @classmethod

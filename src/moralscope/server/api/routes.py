@@ -86,6 +86,16 @@ def audit_job(service: Service, body: s.AuditRequest) -> Job:
     return lambda report, tell: service.audit(replies, options, rules, report, tell, benign)
 
 
+def conversation_job(service: Service, body: s.ConversationRequest) -> Job:
+    """Return what audits the conversation of a request."""
+    options = options_in(body, AuditOptions, rulebooks=())
+    options_in(body.thresholds, Thresholds)
+    limits = body.thresholds.model_dump(exclude_unset=True)
+    rules = AuditRules(s.read_rulebooks(body.rulebooks), GivenLimits(limits))
+    said = {"messages": body.messages, "tools": body.tools}
+    return lambda report, tell: service.audit_conversations(said, options, rules)
+
+
 def _rows(exchanges: Sequence[s.ExchangeBody] | None) -> list[tuple[str, str, str]] | None:
     return [(row.prompt, row.reply, row.id) for row in exchanges or ()] or None
 
@@ -129,6 +139,20 @@ async def rank(request: Request, body: s.RankRequest) -> Response:
         return work.service.rank(body.question, body.answers, options)
 
     return await work.answer(request, job)
+
+
+@router.post(
+    "/audit/conversation",
+    responses={200: {"description": "The run record", "model": s.Record}},
+    summary="Audit a conversation",
+)
+async def audit_conversation(request: Request, body: s.ConversationRequest) -> Response:
+    """Audit every turn of the assistant in its context, tool calls too; name the first wrong one.
+
+    `results` holds one conversation: `turns`, `first`, `answered` and a `verdict` of its own.
+    """
+    work = _work(request)
+    return await work.answer(request, conversation_job(work.service, body))
 
 
 @router.post("/audit", responses=_answers("audit", "audit"), summary="Audit replies")

@@ -160,6 +160,21 @@ class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
     )
 
 
+class ConversationRequest(body_of(AuditOptions)):  # type: ignore[misc]
+    """A conversation to be audited, as OpenAI's API has its messages and tools."""
+
+    model_config = _shows(
+        messages=[
+            {"role": "user", "content": "My friend told me a secret. Should I share it?"},
+            {"role": "assistant", "content": "Tell everybody, secrets are for fun."},
+        ]
+    )
+    messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_EXCHANGES)]
+    tools: list[dict[str, Any]] = Field(default_factory=list)
+    rulebooks: Rulebooks = Field(default_factory=list)
+    thresholds: ThresholdsGiven = ThresholdsGiven()
+
+
 class LintRequest(body_of(LintOptions)):  # type: ignore[misc]
     """Rulebooks to be linted."""
 

@@ -6,14 +6,23 @@ follows `on_abstain`, and a reply that no model read whole follows `on_unread`.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
+from moralscope.rules.acts import ToolCall
 from moralscope.rules.audit import AuditOptions
+from moralscope.rules.conversation import (
+    ASSISTANT,
+    USER,
+    AuditedTurn,
+    Conversation,
+    Turn,
+    lenient_conversation,
+)
 from moralscope.rules.load_auditor import limits_beside
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
@@ -27,6 +36,7 @@ WITHHELD = "I would rather not answer that: my reply would have broken the rule 
 UNJUDGED = "I would rather not answer that: my reply could not be judged."
 UNREAD = "I would rather not answer that: my reply could not be read whole."
 THOUGHTS, ALTERNATIVES = "reasoning", "top_logprobs"
+_HISTORY = 40  # messages before a reply that are looked at
 _ASIDE = (THOUGHTS, ALTERNATIVES)  # left out of a reply without making it another one
 
 
@@ -38,6 +48,12 @@ class GuardedReply:
     unjudged: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     """names of what came with it and was not kept"""
+    calls: tuple[ToolCall, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to judge."""
+        return not self.text.strip() and not self.calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,35 +103,54 @@ class Guard:
         """Load everything now, so that the first reply does not wait for it."""
         self._service.auditor(self._audit, self._rules)
 
-    def __call__(self, prompt: str, replies: Sequence[GuardedReply]) -> list[GuardDecision]:
-        """Return what goes out for each reply to a prompt, in order; decisions are logged."""
+    def __call__(
+        self, prompt: str, replies: Sequence[GuardedReply], history: Conversation | None = None
+    ) -> list[GuardDecision]:
+        """Return what goes out for each reply to a prompt, in order; decisions are logged.
+
+        With a history in which the assistant spoke before, and for tool calls, a reply is judged as
+        a turn of the conversation.
+        """
         began = time.monotonic()
-        decisions = self._decide(prompt, replies)
+        decisions = self._decide(prompt, replies, history)
         if self.log is not None:
             seconds = time.monotonic() - began
             pairs = zip(replies, decisions, strict=True)
             self.log.add([_logged(prompt, reply, made, seconds) for reply, made in pairs])
         return decisions
 
-    def _decide(self, prompt: str, replies: Sequence[GuardedReply]) -> list[GuardDecision]:
-        said = [(prompt, reply.text, "") for reply in replies if reply.text.strip()]
+    def _decide(
+        self, prompt: str, replies: Sequence[GuardedReply], history: Conversation | None
+    ) -> list[GuardDecision]:
+        said = [reply for reply in replies if not reply.is_empty]
         if not said:
             return [self._with_parts(None, reply) for reply in replies]
-        record = self._service.audit(said, self._audit, self._rules)
-        rows = iter(record.results)
+        before = history.turns if history else (Turn(USER, prompt),)
+        if any(reply.calls for reply in said) or any(turn.role == ASSISTANT for turn in before):
+            tools = history.tools if history else {}
+            conversations = [
+                Conversation((*before, Turn(ASSISTANT, one.text, one.calls)), str(number), tools)
+                for number, one in enumerate(said, 1)
+            ]
+            rows: Iterator[AuditedReply] = iter(
+                self._service.last_turns(conversations, self._audit, self._rules)
+            )
+        else:
+            exchanges = [(prompt, reply.text, "") for reply in said]
+            rows = iter(self._service.audit(exchanges, self._audit, self._rules).results)
         return [
-            self._with_parts(self._by_text(next(rows)) if reply.text.strip() else None, reply)
+            self._with_parts(None if reply.is_empty else self._by_text(next(rows), reply), reply)
             for reply in replies
         ]
 
-    def _by_text(self, row: AuditedReply) -> GuardDecision:
-        """Decide by the text alone."""
+    def _by_text(self, row: AuditedReply, reply: GuardedReply) -> GuardDecision:
+        """Decide by the text, and by what tool calls do in words."""
         verdict = "kept" if row.verdict.is_judged else "abstained"
         unread = self.options.unread_policy if row.unread else "pass"
-        text, outcome, action = row.reply, "passed", self.options.action
+        text, outcome, action = reply.text, "passed", self.options.action
         if row.verdict.flag:
             verdict, outcome = "flagged", "flagged"
-            if action == "revise" and row.revised_reply is not None:
+            if action == "revise" and row.revised_reply is not None and not reply.calls:
                 text, outcome = row.revised_reply, "revised"
             elif action != "annotate":
                 lead = row.verdict.lead
@@ -132,8 +167,10 @@ class Guard:
             "verdict": to_plain(row.verdict),
             "rules": to_plain(row.rules),
             "unread": row.unread,
-            "revised_reply": row.revised_reply if outcome != "blocked" else None,
+            "revised_reply": row.revised_reply if outcome == "revised" else None,
         }
+        if isinstance(row, AuditedTurn) and row.acts and outcome not in ("revised", "blocked"):
+            note["acts"] = to_plain(row.acts)  # their words say what a withheld call would say
         if self.options.evidence:  # what is withheld is not repeated: offsets say where it was
             spans = [to_plain(span) for span in row.evidence]
             kept = ("start", "end", "bad", "without", "turns")
@@ -147,7 +184,8 @@ class Guard:
         withhold = self.options.abstain_policy == "block"
         # Alternatives of tokens say what nobody judges: a guard that withholds leaves them out.
         aside = () if self.options.action == "annotate" else (ALTERNATIVES,)
-        others = tuple(name for name in reply.unjudged if name not in aside)
+        judged = ("tool_calls", "function_call") if reply.calls else ()
+        others = tuple(name for name in reply.unjudged if name not in (*aside, *judged))
         if decision is None:
             verdict = "abstained" if others else "none"
             decision = GuardDecision("", "passed", verdict, {"outcome": "passed"})
@@ -156,7 +194,11 @@ class Guard:
         elif decision.verdict == "kept" and others:
             decision = replace(decision, verdict="partly")
         all_of_it = withhold or decision.is_changed
-        without = tuple(name for name in reply.unjudged if all_of_it or name in aside)
+        without = tuple(
+            name
+            for name in reply.unjudged
+            if decision.is_changed or (all_of_it and name not in judged) or name in aside
+        )
         dropped = [*without, *reply.dropped]
         note = {**decision.note, "unjudged": list(others), "dropped": dropped}
         return replace(decision, note=note, without=without)
@@ -195,6 +237,11 @@ def last_prompt(messages: Any) -> str:
         if isinstance(message, dict) and message.get("role") == "user":
             return text_of(message.get("content"))
     return ""
+
+
+def history_of(body: Mapping[str, Any]) -> Conversation:
+    """Return what was said before the reply, the last turns of it, and what the tools are for."""
+    return lenient_conversation(body.get("messages"), body.get("tools"), _HISTORY)
 
 
 def text_of(content: Any) -> str:

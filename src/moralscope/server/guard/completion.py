@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from moralscope.rules.acts import ToolCall
 from moralscope.server.guard import ALTERNATIVES
 
 Json = dict[str, Any]
@@ -62,6 +63,16 @@ class CompletionChoice:
         """Everything of it that a person reads or hears, as one text."""
         heard = (self.audio or {}).get("transcript", "")
         return "\n".join(filter(None, (self.text, self.refusal, heard)))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tools that it calls."""
+        inner = [call.get("function") for call in self.tool_calls] + [self.function_call]
+        return tuple(
+            ToolCall(str(call.get("name", "")), str(call.get("arguments", "")))
+            for call in inner
+            if isinstance(call, dict)
+        )
 
     @property
     def unjudged(self) -> tuple[str, ...]:

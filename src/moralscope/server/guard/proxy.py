@@ -18,7 +18,7 @@ from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.models.batching import OutOfTime
 from moralscope.server.connections import gone
 from moralscope.server.errors import Refused
-from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
+from moralscope.server.guard import GuardDecision, GuardedReply, history_of, last_prompt
 from moralscope.server.guard.completion import Json, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
 from moralscope.server.guard.writing import FIELD, events, whole
@@ -123,6 +123,17 @@ async def complete(request: Request) -> Response:
         return JSONResponse(openai_error(str(error), "guard_error", code), status)
 
 
+@router.post("/responses", include_in_schema=False)
+@router.post("/completions", include_in_schema=False)
+async def refuse(request: Request) -> Response:
+    """Refuse OpenAI's other ways to ask, as OpenAI refuses an address that it does not have."""
+    message = (
+        f"Unknown request URL: POST {request.url.path}. This guard judges chat completions: send "
+        "messages to POST /v1/chat/completions."
+    )
+    return JSONResponse(openai_error(message, "invalid_request_error", "unknown_url"), 404)
+
+
 def _body(data: bytes) -> tuple[Json, str]:
     """Return the request and the prompt in it."""
     try:
@@ -173,10 +184,12 @@ async def _asked(request: Request, body: Json) -> Answer:
 async def _answered(request: Request, body: Json, prompt: str, answer: Answer) -> Response:
     guard, completion = request.app.state.proxy.guard, answer.completion
     replies = [
-        GuardedReply(choice.said, choice.unjudged, choice.dropped) for choice in completion.choices
+        GuardedReply(choice.said, choice.unjudged, choice.dropped, choice.calls)
+        for choice in completion.choices
     ]
+    history = history_of(body)
     decisions: list[GuardDecision] = await request.app.state.work.run(
-        request, lambda report: guard(prompt, replies)
+        request, lambda report: guard(prompt, replies, history)
     )
     verdicts = {decision.verdict for decision in decisions}
     headers = {**answer.headers, VERDICT: next(word for word in _WORST if word in verdicts)}

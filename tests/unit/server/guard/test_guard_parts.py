@@ -9,7 +9,7 @@ from moralscope.server.guard import UNJUDGED
 from .guard_site import ask, chunks, guarded
 
 HIDDEN = "QZXHIDDEN"
-CALL = {"id": "t1", "type": "function", "function": {"name": "buy", "arguments": "{}"}}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:x"}}
 
 
 def row(token, data=None, others=()):
@@ -109,7 +109,8 @@ def test_logprobs_of_half_letters_go_out_under_names_of_ours(behind):
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_a_reply_of_which_parts_were_not_judged_is_named_partly(behind, asked):
-    said = {"content": "Hello you.", "tool_calls": [CALL], "reasoning_content": "I plot."}
+    parts = [{"type": "text", "text": "Hello you."}, IMAGE]
+    said = {"content": parts, "reasoning_content": "I plot."}
     with guarded(behind, "block") as client:
         answers(behind, message={"content": "Hello you."})
         plain = ask(client, stream=asked)
@@ -118,19 +119,19 @@ def test_a_reply_of_which_parts_were_not_judged_is_named_partly(behind, asked):
     assert "x-moralscope-unjudged" not in plain.headers
     assert plain.headers["x-moralscope-verdict"] == "kept"
     assert parts.headers["x-moralscope-verdict"] == "partly"
-    assert parts.headers["x-moralscope-unjudged"] == "reasoning, tool_calls"
-    assert read(parts, asked)[0]["unjudged"] == ["reasoning", "tool_calls"]
+    assert parts.headers["x-moralscope-unjudged"] == "reasoning, content_parts"
+    assert read(parts, asked)[0]["unjudged"] == ["reasoning", "content_parts"]
 
 
 @pytest.mark.parametrize("withhold", [False, True])
 def test_partly_says_what_was_dropped_too(behind, texts, withhold):
     policy = {"on_abstain": "block" if withhold else "pass"}
-    answers(behind, message={"content": texts["passed"][0], "tool_calls": [CALL]})
+    answers(behind, message={"content": [{"type": "text", "text": texts["passed"][0]}, IMAGE]})
     with guarded(behind, "block", **policy) as client:
         answer = ask(client)
     assert answer.headers["x-moralscope-verdict"] == "partly"
-    assert answer.headers["x-moralscope-unjudged"] == "tool_calls"
-    assert answer.headers.get("x-moralscope-dropped") == ("tool_calls" if withhold else None)
+    assert answer.headers["x-moralscope-unjudged"] == "content_parts"
+    assert answer.headers.get("x-moralscope-dropped") == ("content_parts" if withhold else None)
 
 
 @pytest.mark.parametrize("asked", [False, True])
@@ -176,7 +177,7 @@ def test_the_head_of_a_withheld_reply_is_ours(behind, texts, action, given, aske
 
 def test_an_address_that_does_not_exist_is_refused_in_openais_shape(behind):
     with guarded(behind) as client:
-        for method, path in (("POST", "completions"), ("POST", "embeddings"), ("GET", "models/x")):
+        for method, path in (("POST", "embeddings"), ("GET", "models/x")):
             answer = client.request(method, f"/v1/{path}", json={})
             assert answer.status_code == 404
             assert answer.headers["content-type"] == "application/json"
@@ -191,10 +192,10 @@ def test_an_address_that_does_not_exist_is_refused_in_openais_shape(behind):
 
 
 def test_parts_alone_are_abstained_and_named(behind):
-    answers(behind, message={"content": None, "tool_calls": [CALL]})
+    answers(behind, message={"content": [IMAGE]})
     with guarded(behind, "block", on_abstain="block") as client:
         answer = ask(client)
     assert answer.headers["x-moralscope-verdict"] == "abstained"
-    assert answer.headers["x-moralscope-unjudged"] == "tool_calls"
-    assert answer.headers["x-moralscope-dropped"] == "tool_calls"
+    assert answer.headers["x-moralscope-unjudged"] == "content_parts"
+    assert answer.headers["x-moralscope-dropped"] == "content_parts"
     assert UNJUDGED in json.dumps(answer.json())

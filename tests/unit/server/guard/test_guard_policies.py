@@ -11,7 +11,8 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.rules.alignment_examples import written_exchanges
-from moralscope.rules.records import Alignment, RuleFinding, Verdict
+from moralscope.rules.audit import AuditOptions, prepare_auditor
+from moralscope.rules.records import Alignment, Exchange, RuleFinding, Verdict
 from moralscope.server.guard import (
     UNJUDGED,
     UNREAD,
@@ -28,13 +29,11 @@ from ....conftest import ensure
 from .guard_site import PROMPT, ask, chunks, finish, guarded, streamed_text
 
 FOREIGN = "Я украл велосипед у соседа и никому об этом не сказал."  # noqa: RUF001
-CALL = {"id": "t1", "type": "function", "function": {"name": "buy", "arguments": '{"what": "gun"}'}}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:x"}}
 PARTS = {
     "reasoning": {"reasoning_content": "I plot."},
-    "tool_calls": {"tool_calls": [CALL]},
-    "function_call": {"function_call": {"name": "buy", "arguments": "{}"}},
     "audio": {"audio": {"id": "a1", "data": "QUJD", "transcript": "", "expires_at": 1}},
-    "content_parts": {"content": [{"type": "image_url", "image_url": {"url": "data:x"}}]},
+    "content_parts": {"content": [IMAGE]},
 }
 
 
@@ -89,7 +88,8 @@ def test_parts_that_are_no_text_are_withheld_by_a_guard_that_blocks(behind, name
 
 def test_a_judged_text_goes_out_without_the_parts_that_were_not(behind, texts):
     text = texts["passed"][0]
-    behind.says_message(content=text, tool_calls=[CALL], reasoning_content="I plot.")
+    parts = [{"type": "text", "text": text}, IMAGE]
+    behind.says_message(content=parts, reasoning_content="I plot.")
     with guarded(behind, "block", on_abstain="block") as client:
         (choice,) = ask(client).json()["choices"]
     assert choice["message"] == {"role": "assistant", "content": text}
@@ -266,11 +266,10 @@ def test_the_bench_of_the_guard_hides_replies_whole_and_counts_misses():
 
 @pytest.mark.parametrize("action", ["annotate", "block"])
 def test_evidence_is_given_on_request_and_repeats_nothing_that_is_withheld(behind, action):
-    said = next(
-        row.exchange.reply
-        for row in written_exchanges()
-        if row.alignment == "disagree" and _flagged(behind, row.exchange.reply)
-    )
+    texts = [row.exchange.reply for row in written_exchanges()[:200]]
+    auditor = prepare_auditor(AuditOptions(experts="scripted")).auditor
+    rows = auditor.audit([Exchange(PROMPT, text) for text in texts])
+    said = next(row.reply for row in rows if row.evidence)
     behind.says = said
     with guarded(behind, action, evidence=True) as client:
         answer = ask(client)
@@ -283,10 +282,3 @@ def test_evidence_is_given_on_request_and_repeats_nothing_that_is_withheld(behin
         answer = ask(client)
     assert "x-moralscope-evidence" not in answer.headers
     assert "evidence" not in answer.json()["choices"][0]["moralscope"]
-
-
-def _flagged(behind, reply):
-    behind.says = reply
-    with guarded(behind, evidence=True) as client:
-        note = ask(client).json()["choices"][0]["moralscope"]
-    return note["verdict"]["flag"] and bool(note["evidence"])

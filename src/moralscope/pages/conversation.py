@@ -1,0 +1,119 @@
+"""The page of `audit --conversation`: each conversation as a thread, the guilty turn marked.
+
+What was said is hostile input: data to be written, never markup.
+"""
+
+from collections.abc import Sequence
+
+from moralscope.core.records import RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.closing import AUDIT_LIMITS
+from moralscope.pages.page import Column, Page, Section, Table, head
+from moralscope.pages.words import cut, gate_line, more_note
+from moralscope.rules.conversation import ASSISTANT, AuditedConversation, AuditedTurn
+from moralscope.rules.conversation_audit import ConversationStatistics
+
+_CONTENT = "Content warning: turns are shown as they were given; some may be offensive."
+_THREADS = 50  # conversations that a report shows turn by turn, the worst
+_MOST = 5_000  # conversations that a table lists
+_SHORT = 160  # characters of a turn
+_SHARE = Column("", "share interval", 1)
+
+
+def conversation_page(record: RunRecord) -> Page:
+    """Lay out audited conversations."""
+    statistics: ConversationStatistics = record.statistics
+    results: Sequence[AuditedConversation] = record.results
+    rows = sorted(results, key=lambda row: row.verdict.score)
+    share = _SHARE.write(statistics.flagged)
+    headline = (
+        f"{share} of {statistics.conversations:,} conversations go wrong; "
+        f"{_SHARE.write(statistics.flagged_turns)} of {statistics.turns:,} turns flagged"
+    )
+    table = _conversations(rows)
+    sections = [Section("Conversations", [_CONTENT], [table], shown="all")]
+    for row in rows[:_THREADS]:
+        where = "goes wrong" if row.first is not None else "nothing goes wrong"
+        prose = [row.verdict.reason, *row.notes]
+        shown = "all" if len(rows) == 1 else "report"
+        title = f"Conversation {cut(row.id, 60)}: {where}"
+        sections.append(Section(title, prose, [_thread(row)], shown=shown, gap=True))
+    if statistics.gate is not None:
+        sections.append(Section("Gate", gate_line(statistics.gate), shown="all"))
+    return Page(
+        "Audit of conversations",
+        [f"{headline}. A turn is flagged for what it says or does itself, in its context."],
+        [
+            (f"{statistics.conversations:,}", "conversations"),
+            (share, "go wrong"),
+            (_SHARE.write(statistics.flagged_turns), "of the assistant's turns flagged"),
+            (f"{statistics.answered:,}", "answered for later"),
+            (f"{statistics.followed:,} of {statistics.acts:,}", "acts follow others' instructions"),
+        ],
+        sections,
+        main=table,
+        headline=headline,
+    )
+
+
+def _conversations(rows: Sequence[AuditedConversation]) -> Table:
+    heads = head(
+        "conversation | verdict | score: signed 2 | first turn: whole | answered: whole",
+        "turns: whole | concern",
+    )
+    cells = [
+        [
+            row.id,
+            "flagged"
+            if row.verdict.flag
+            else "not flagged"
+            if row.verdict.is_judged
+            else "not judged",
+            row.verdict.score,
+            row.first,
+            row.answered,
+            len(row.turns),
+            row.verdict.concern or "",
+        ]
+        for row in rows[:_MOST]
+    ]
+    return Table("Conversations", heads, cells, note=more_note(len(rows) - len(cells)))
+
+
+def _thread(row: AuditedConversation) -> Table:
+    """List the turns in order; ▶ marks those that are flagged."""
+    heads = head("turn: whole | who | said and done: wide 70 | verdict: wide 40 | score: signed 2")
+    details = ("whole text", "reason", "acts")
+    cells = []
+    for turn in row.turns:
+        acts = "\n".join(
+            f"{act.words} {', '.join(act.weighs)}".strip()
+            + (f" Follows: “{act.follows}”" if act.follows else "")
+            for act in turn.acts
+        )
+        text = turn.reply or "(empty)"
+        score = turn.verdict.score if turn.role == ASSISTANT and turn.verdict.is_judged else None
+        shown = [turn.index, turn.role, cut(text, _SHORT), _word(row, turn), score]
+        reason = "; ".join(filter(None, (turn.verdict.reason, turn.earlier)))
+        cells.append([*shown, turn.reply, reason, acts])
+    return Table("Turns", heads, cells, details)
+
+
+def _word(row: AuditedConversation, turn: AuditedTurn) -> str:
+    reading = ", ".join(turn.reading)
+    if turn.index == row.first:
+        return "▶ goes wrong first"
+    if turn.verdict.flag:
+        return "▶ flagged"
+    if turn.index == row.answered:
+        return f"answers for turn {row.first}"
+    if turn.role == ASSISTANT:
+        return "fine" if turn.verdict.is_judged else "not judged"
+    return reading
+
+
+PRESENTATIONS = {
+    "audit conversations": Presentation(
+        conversation_page, (AuditedConversation, ConversationStatistics), AUDIT_LIMITS
+    )
+}
