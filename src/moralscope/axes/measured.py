@@ -108,24 +108,12 @@ def people_split(low: float, high: float) -> bool:
     return low < 0.5 < high
 
 
-def share_in_words(share: float, low: float, high: float) -> str:
-    """Say a share as people would: of ten, how many would say yes."""
-    if math.isnan(share):
-        return ""
-    split = "people split here: " if people_split(low, high) else ""
-    return f"{split}about {round(10 * share)} in 10 would say yes ({_ends(low, high)})"
-
-
 def share_in_brief(share: float, low: float, high: float) -> str:
     """Say a share in a cell of a table."""
     if math.isnan(share):
         return ""
     first = "split:" if people_split(low, high) else "about"
-    return f"{first} {round(10 * share)} in 10 ({_ends(low, high)})"
-
-
-def _ends(low: float, high: float) -> str:
-    return f"{round(10 * low)} to {round(10 * high)}"
+    return f"{first} {round(10 * share)} in 10 ({round(10 * low)} to {round(10 * high)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,8 +48,6 @@ class Column:
     ends alone; or bar: a number from -1 to 1 that the terminal draws around zero and reports leave
     to their charts"""
     digits: int = 3
-    most: int = 0
-    """characters that `keyed_table` keeps of a text; 0 keeps all"""
     wide: int = 0
     """characters after which the terminal folds it"""
     brief: bool = True

@@ -138,7 +138,7 @@ def check_page(record: RunRecord) -> Page:
     columns = head("kind | finding: wide 60 | shown by: wide 40 | wins: wide 24")
     tried = f"{plural(statistics.rules, 'rule')} on {statistics.replies:,} replies"
     headline = f"{record.config.get('rulebook')}: {tried}; {_counted(statistics)}"
-    used = head(Column("rule", most=160), "asked: whole | broken: whole | kept: whole")
+    used = head(Column("rule"), "asked: whole | broken: whole | kept: whole")
     uses = [[use.rule, use.asked, use.broken, use.kept] for use in statistics.uses]
     return Page(
         "Rules checked",

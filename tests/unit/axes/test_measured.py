@@ -11,7 +11,7 @@ from moralscope.axes.measured import (
     PeopleMeasurement,
     PeopleYes,
     people_measurement,
-    share_in_words,
+    share_in_brief,
 )
 from moralscope.axes.options import AxisOptions, DemoOptions, ScoreOptions
 from moralscope.core.errors import UnknownName
@@ -42,9 +42,9 @@ def test_more_of_a_score_is_more_people_within_zero_and_one():
 
 
 def test_a_split_is_said():
-    assert share_in_words(0.5, 0.3, 0.7).startswith("people split here: about 5 in 10 would say yes")
-    assert share_in_words(0.9, 0.7, 1.0) == "about 9 in 10 would say yes (7 to 10)"
-    assert share_in_words(math.nan, math.nan, math.nan) == ""
+    assert share_in_brief(0.5, 0.3, 0.7) == "split: 5 in 10 (3 to 7)"
+    assert share_in_brief(0.9, 0.7, 1.0) == "about 9 in 10 (7 to 10)"
+    assert share_in_brief(math.nan, math.nan, math.nan) == ""
 
 
 def test_the_zero_moves_scores_and_not_their_order(known, monkeypatch):
