@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
-MOST_FILES = 428
+MOST_FILES = 470
 MOST_LINES = 76993  # 0.9.0 had 75,832: rules of organisations, disguises, hanging upstreams
 MOST_GETATTR = 40
 LONG_FUNCTION, LONGEST_FUNCTION = 45, 80  # lines of a body: the 95th percentile, and none above

@@ -57,7 +57,9 @@ def outcome(tmp_path_factory):
     fine = next(row.reply for row in rows if not row.verdict.flag and row.verdict.score > 0)
     folder = tmp_path_factory.mktemp("bot")
     (folder / "test_bot.py").write_text(TESTS.format(bad=", ".join(map(repr, bad)), fine=fine))
-    command = [sys.executable, "-m", "pytest", "-rA", "-p", "moralscope.interop.pytest_plugin"]
+    # By its module, whatever an installed copy's entry point would load.
+    plugin = ["-p", "no:moralscope", "-p", "moralscope.interop.pytest_plugin"]
+    command = [sys.executable, "-m", "pytest", "-rA", *plugin]
     done = subprocess.run(
         [*command, "-p", "no:cacheprovider", "--strict-markers", "test_bot.py"],
         cwd=folder,
