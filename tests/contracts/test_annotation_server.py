@@ -48,13 +48,13 @@ def test_the_whole_way_from_link_to_export(site_of):
 
     assert submit(jo)["saved"]
     assert submit(jo)["saved"]
-    assert "being read" in jo.get("/work").text
+    assert "being reviewed" in jo.get("/work").text
     queue = lee.get("/api/lead/review").json()
     who, first = queue[0]["person"]["id"], queue[0]["assignment"]
     lee.post(f"/api/lead/review/{first}", {"verdict": "mend", "feedback": "Say <more>, please."})
     lee.post(f"/api/lead/people/{who}/send-back")
     page = jo.get("/work").text
-    assert "One answer to mend" in page
+    assert "One answer needs changes" in page
     assert "Say &lt;more&gt;, please." in page
     mended = {**GOOD, "rule": "It's wrong to break a promise without need."}
     body = {"submission": "the-edit-1", "answer": mended}

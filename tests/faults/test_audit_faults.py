@@ -109,7 +109,7 @@ def test_what_cannot_be_judged_is_said_not_guessed(case, capsys):
     (row,) = json.loads(out)["results"]
     assert code == 0
     told = {"flag": False, "score": 0.0, "status": "abstained", "reason": why}
-    nobody = dict.fromkeys(("basis", "concern", "probability"))
+    nobody = dict.fromkeys(("basis", "concern", "probability", "gauge", "lead"))
     assert row["verdict"] == {**told, **nobody, "broken": []}
     assert row["rules"] == []
 

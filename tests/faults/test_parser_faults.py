@@ -194,7 +194,8 @@ def test_a_lexicon_with_a_huge_number_is_refused_by_line(tmp_path):
 
 def test_an_answer_of_tool_calls_alone_is_an_empty_text():
     data = json.dumps({"choices": [{"message": {"tool_calls": []}}]}).encode()
-    (choice,) = endpoint._checked(data)["choices"]
+    generator = endpoint.EndpointGenerator("openai:m", endpoint.EndpointOptions())
+    (choice,) = generator._checked(data)["choices"]
     assert endpoint._candidate(choice, Decoding()).text == ""
 
 

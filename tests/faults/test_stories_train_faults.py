@@ -243,7 +243,7 @@ def test_a_base_that_is_damaged(refused, place, tmp_path, task):
     broken.mkdir()
     (broken / "model.safetensors").write_bytes(b"no")
     (broken / "config.json").write_text("{}")
-    assert "cannot be loaded" in refused(task, base=broken.name, code=1)
+    assert "model.safetensors is damaged" in refused(task, base=broken.name, code=1)
 
 
 def test_a_folder_that_is_taken(refused, train, tmp_path):

@@ -263,8 +263,9 @@ def _endpoint_answer(path: Path) -> Any:
     from moralscope.core.records import Decoding
     from moralscope.models.language import endpoint
 
+    generator = endpoint.EndpointGenerator("openai:m", endpoint.EndpointOptions())
     try:
-        answer = endpoint._checked(path.read_bytes())
+        answer = generator._checked(path.read_bytes())
     except endpoint._TryAgainError as error:
         raise MoralscopeError(str(error), "ask again") from None
     return [endpoint._candidate(choice, Decoding()) for choice in answer["choices"]]

@@ -54,17 +54,13 @@ def answers(
 
     Example: moralscope interop answers export.json > answers.csv
     """
-    import csv
-    import sys
-
     from moralscope.interop.labelling import read_answers
     from moralscope.io.documents import read_document
+    from moralscope.io.files import csv_bytes
 
     document = read_document(file, "the export", "give the tool's JSON export", _LARGEST)
     rows = read_answers(document.json_values(), str(file))
-    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    typer.echo(csv_bytes([list(rows[0]), *(row.values() for row in rows)]), nl=False)
 
 
 @app.command("model-path")

@@ -137,7 +137,7 @@ def gauge_line(name: str, value: float, limit: float) -> str:
     Examples
     --------
     >>> gauge_line("bad", 0.83, 0.7)
-    'bad 0.83 ▕██████████████|██  ▏ limit 0.70'
+    'bad 0.83 ▕██████████████|███   ▏ limit 0.70'
     """
     cells = ["█" if at < round(value * _GAUGE) else " " for at in range(_GAUGE)]
     cells.insert(min(_GAUGE, round(limit * _GAUGE)), "|")

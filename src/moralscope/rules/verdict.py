@@ -142,8 +142,8 @@ def beside_rules(bad: float, rules: Sequence[RuleFinding], limits: Thresholds) -
     --------
     >>> breaks = Alignment("disagree", {"disagree": 0.9, "agree": 0.1, "neither": 0.0})
     >>> rule = RuleFinding("Be kind.", "rulebook", breaks)
-    >>> round(beside_rules(0.4, [rule], Thresholds()), 2), beside_rules(0.4, [], Thresholds())
-    (0.79, 0.4)
+    >>> [round(beside_rules(0.4, rules, Thresholds()), 2) for rules in ([rule], [])]
+    [0.79, 0.4]
     """
     grown = bad * _growth(rules, limits)
     return grown / (grown + 1 - bad)

@@ -74,12 +74,12 @@ def test_terminal_and_report_say_it_in_words(known, capsys):
     with pytest.raises(SystemExit):
         main(["score", "kill time", "--experts", "scripted"])
     told = capsys.readouterr().out
-    assert "agreement with people: r = 0.900 (amt), n = 56 actions" in told
+    assert "agreement with people: r = 0.900 (234 crowd workers), n = 56 actions" in told
     assert "in 10 (" in told
     page = report_html(to_plain(score(["kill time"], experts="scripted")), "the run")
     assert "would say yes" in page
     assert "in 10 (" in page
-    assert "Agreement with people: r = 0.900 (amt), n = 56 actions." in page
+    assert "Agreement with people: r = 0.900 (234 crowd workers), n = 56 actions." in page
 
 
 @pytest.mark.parametrize("axis", ["judge", "choice", "direction"])

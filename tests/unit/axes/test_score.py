@@ -108,6 +108,8 @@ def test_models_are_listed_and_found(empty_home):
         "smollm2",
         "gemma3-270m",
         "tinyllama",
+        "qwen",
+        "qwen-small",
         "googlenews-26k",
         "glove-50",
         "english-verbs",

@@ -170,7 +170,7 @@ def test_an_auditor_takes_a_writer_beside_the_rules_it_finds():
         writer=RuleWriter(Says(STEAL), encoder),
     )
     (found,) = auditor.audit([BIKE])
-    assert [(rule.text, rule.source, rule.evidence) for rule in found.rules] == [
+    assert [(rule.text, rule.source, rule.scales_from) for rule in found.rules] == [
         (RULES[0].text, "rulebook", "rulebook"),
         (STEAL, "generated", "neighbours"),
     ]

@@ -312,7 +312,7 @@ def test_the_data_statement_over_http(site):
         body = {"submission": f"statement-{place}", "answer": GOOD}
         assert guest.post(f"/api/work/{work}/submit", body).json()["saved"]
     assert guest.get("/api/lead/statement").status_code == 403
-    assert "What you told about yourself" in guest.get("/answers").text
+    assert "What you told us about yourself" in guest.get("/answers").text
     lee = site.lead()
     (group,) = lee.get("/api/lead/statement").json()["groups"]
     assert (group["label"], group["people"], group["annotation_share"]) == ("Europe", 6, 1.0)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.models.encoders import TextEncoder, load_encoder
@@ -102,7 +103,7 @@ def test_a_folder_that_is_no_model_is_refused_in_one_line(tmp_path):
 
 
 def test_a_folders_checksum_sees_settings_and_weights(tmp_path):
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    save_file({"weight": np.ones(2, np.float32)}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text("{}")
     before = folder_checksum(tmp_path)
     (tmp_path / "config.json").write_text('{"pooling": "cls"}')

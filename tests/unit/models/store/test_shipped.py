@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import moralscope
@@ -13,7 +14,8 @@ from moralscope.models.store import Store, shipped_folder
 from moralscope.stories.tasks import classification_tasks, generation_tasks, markers
 
 WEIGHTS = Path(moralscope.__file__).parent / "weights"
-FOLDERS = sorted(path for path in WEIGHTS.iterdir() if path.is_dir())
+TURNS = WEIGHTS / "turns-mpnet"  # a linear head over the vectors of rules-mpnet
+FOLDERS = sorted(path for path in WEIGHTS.iterdir() if path.is_dir() and path != TURNS)
 MEGABYTE = 1_000_000
 
 
@@ -40,6 +42,15 @@ def test_an_adapter_names_the_base_of_the_store(folder):
     config = json.loads((folder / "adapter_config.json").read_text("utf-8"))
     assert config["peft_type"] == "LORA"
     assert config["base_model_name_or_path"] is None
+
+
+def test_the_head_for_users_turns_has_a_card_and_finite_weights():
+    from safetensors.numpy import load_file
+
+    card = (TURNS / "README.md").read_text("utf-8")
+    assert "written for moralscope" in card
+    assert "**Licence:** Apache-2.0" in card
+    assert all(np.isfinite(value).all() for value in load_file(TURNS / "head.safetensors").values())
 
 
 def test_tasks_labels_and_markers_are_the_tables():

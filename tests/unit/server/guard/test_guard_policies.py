@@ -161,7 +161,7 @@ def test_a_reply_that_reads_as_bad_is_withheld_though_no_rule_explains_it():
     assert found.note["verdict"]["basis"] == "reply"
 
 
-def test_a_withheld_reply_names_the_rule_that_it_breaks_by_the_largest_margin():
+def test_a_withheld_reply_names_the_lead_rule_where_it_is_broken():
     def rule(text, severity, **probabilities):
         label = max(probabilities, key=probabilities.get)
         return RuleFinding(text, "rulebook", Alignment(label, probabilities), severity, 5.0)
@@ -171,11 +171,16 @@ def test_a_withheld_reply_names_the_rule_that_it_breaks_by_the_largest_margin():
         rule("It is wrong to hurt people.", 5.0, disagree=0.8, agree=0.1, neither=0.1),
         rule("It is wrong to kill.", 5.0, disagree=0.55, agree=0.0, neither=0.45),
     )
-    verdict = Verdict(True, -0.8, "breaks", "rule")
-    for some, text in ((rules, WITHHELD.format(rules[0].text)), (rules[2:], WITHHELD_BAD)):
-        service = Changed(rules=some, verdict=verdict)
+    broken = tuple(one.text for one in rules[:2])  # the limit is 0.6
+    for lead, text in (
+        (rules[0].text, WITHHELD.format(rules[0].text)),
+        (rules[2].text, WITHHELD_BAD),
+        (None, WITHHELD_BAD),
+    ):
+        verdict = Verdict(True, -0.8, "breaks", "rule", broken=broken, lead=lead)
+        service = Changed(rules=rules, verdict=verdict)
         guard = Guard(service, GuardOptions(action="block", experts="scripted"))
-        (decision,) = guard(PROMPT, [GuardedReply("I will hit them all.")])  # the limit is 0.6
+        (decision,) = guard(PROMPT, [GuardedReply("I will hit them all.")])
         service.close()
         assert (decision.outcome, decision.text) == ("blocked", text)
 
