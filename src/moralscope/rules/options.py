@@ -151,6 +151,17 @@ class CheckOptions(Options):
     seed: Seed = 0
 
 
+OwnRulebook = Annotated[
+    str,
+    Option(
+        "Rules of your own (YAML, CSV, plain lines).",
+        metavar="RULEBOOK",
+        argument=True,
+        http=False,
+    ),
+]
+
+
 def _refuse_ours(rulebook: str) -> None:
     if rulebook == SHIPPED:
         raise InputError("nothing is stored beside our rulebook", "give rules of your own")
@@ -160,15 +171,7 @@ def _refuse_ours(rulebook: str) -> None:
 class LearnOptions(Options):
     """Which rulebook learns from which labels."""
 
-    rulebook: Annotated[
-        str,
-        Option(
-            "Rules of your own (YAML, CSV, plain lines).",
-            metavar="RULEBOOK",
-            argument=True,
-            http=False,
-        ),
-    ]
+    rulebook: OwnRulebook
     labels: Annotated[
         Path | None,
         Option(
@@ -192,15 +195,7 @@ class LearnOptions(Options):
 class WarrantOptions(Options):
     """Which rulebook is tried, on which pairs and which fine replies."""
 
-    rulebook: Annotated[
-        str,
-        Option(
-            "Rules of your own (YAML, CSV, plain lines).",
-            metavar="RULEBOOK",
-            argument=True,
-            http=False,
-        ),
-    ]
+    rulebook: OwnRulebook
     labels: Annotated[
         Path | None,
         Option(
