@@ -42,6 +42,8 @@ READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: 
 # bench/audit_texts.py tries, these tell people's good from their bad texts best.
 TEXT_FRAME = "What do you think about it?"
 TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.45}}
+# By bench/lead_rule.py. minilm calls few rules broken, and none with such certainty: each may lead.
+EXPLAINS: Mapping[str, float] = {"mpnet": 0.42}
 _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
     "where a verdict matters"
@@ -204,7 +206,7 @@ def join_auditor(
     if options.texts:
         points |= TEXT_POINTS.get(options.experts, {})
     if experts.retrieval and not options.encoder:
-        points = {**TRAINED_SEARCH, **points}
+        points = {**TRAINED_SEARCH, "explains": EXPLAINS.get(options.experts, 0.0), **points}
     named = {} if options.severity is None else {"least_severity": options.severity}
     limits = GivenLimits({**limits_given.limits, **named}).over(points)
     learnt, said = learnt_for(limits_given.learnt, experts)

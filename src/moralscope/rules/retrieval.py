@@ -29,8 +29,8 @@ from moralscope.rules.rulebook import NOT_LAW, load_layers
 MAX_PROMPT = 1000  # characters, the last: an encoder's window must keep room for the reply
 MAX_REPLY = 4000
 _BLOCK = 256  # exchanges compared at once
-# Limits for vectors that were trained to find rules; bench/lead_rule.py chose the last.
-TRAINED_SEARCH = {"applies": 0.3, "near": 0.8, "explains": 0.42}
+# Limits for vectors that were trained to find rules.
+TRAINED_SEARCH = {"applies": 0.3, "near": 0.8}
 
 Found = list[tuple[RuleOfThumb, float]]
 
