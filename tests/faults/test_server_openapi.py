@@ -51,7 +51,13 @@ def app(monkeypatch):
     work = WorkQueue(Service(), Bounds(threads=4, seconds=60))
     upstream = Upstream("http://localhost:1/v1")
     upstream._client = httpx2.AsyncClient(
-        transport=httpx2.MockTransport(lambda _: httpx2.Response(200, text=json.dumps(COMPLETION)))
+        transport=httpx2.MockTransport(
+            lambda _: httpx2.Response(
+                200,
+                headers={"content-type": "application/json"},
+                stream=httpx2.ByteStream(json.dumps(COMPLETION).encode()),
+            )
+        )
     )
     guard = Guard(work.service, GuardOptions(action="block", experts="scripted"))
     address = ServerAddress(public_url="http://testserver")  # what schemathesis calls it
@@ -64,7 +70,7 @@ def app(monkeypatch):
 def test_nothing_that_is_sent_breaks_the_server(app):
     document = schemathesis.openapi.from_asgi("/api/openapi.json", app)
     operations = [found.ok() for found in document.get_all_operations()]
-    assert len(operations) == 13
+    assert len(operations) == 15
     answered = Counter()
     for operation in operations:
         modes = GenerationMode if operation.method == "post" else [GenerationMode.POSITIVE]

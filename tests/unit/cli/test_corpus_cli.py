@@ -56,9 +56,7 @@ def test_score_over_a_corpus(run, actions, tmp_path):
     assert code == 0
     plain = json.loads(out)
     assert plain["statistics"]["corpus"]["resumed_parts"] == 1
-    assert (
-        tmp_path / "out/_run/record.json"
-    ).read_text() == before  # it stays as it is
+    assert (tmp_path / "out/_run/record.json").read_text() == before  # it stays as it is
 
 
 @pytest.mark.parametrize("out", ["run.json", None])

@@ -143,7 +143,7 @@ async def rank(request: Request, body: s.RankRequest) -> Response:
 
 @router.post(
     "/audit/conversation",
-    responses={200: {"description": "The run record", "model": s.Record}},
+    responses=_answers("conversation"),
     summary="Audit a conversation",
 )
 async def audit_conversation(request: Request, body: s.ConversationRequest) -> Response:
