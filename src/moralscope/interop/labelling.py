@@ -14,7 +14,6 @@ from moralscope.interop.replies import verdict_word
 from moralscope.version import __version__
 
 FIELD = "verdict"
-ANSWERS = ("flagged", "fine", "abstained")
 LABEL_STUDIO_CONFIG = """<View>
   <Header value="Prompt"/>
   <Text name="prompt" value="$prompt"/>

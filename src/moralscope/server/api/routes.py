@@ -78,9 +78,7 @@ def audit_job(service: Service, body: s.AuditRequest) -> Job:
         problem = "exchanges and texts are both there" if body.texts else "nothing is to be audited"
         raise InputError(problem, "send exchanges (prompt and reply), or texts")
     options = options_in(body, AuditOptions, rulebooks=(), texts=bool(body.texts))
-    options_in(body.thresholds, Thresholds)  # refused here, in its words
-    limits = body.thresholds.model_dump(exclude_unset=True)
-    rules = AuditRules(s.read_rulebooks(body.rulebooks), GivenLimits(limits))
+    rules = _rules(body)
     benign = _rows(body.benign)
     replies = _rows(body.exchanges) or [("", text, "") for text in body.texts]
     return lambda report, tell: service.audit(replies, options, rules, report, tell, benign)
@@ -89,11 +87,15 @@ def audit_job(service: Service, body: s.AuditRequest) -> Job:
 def conversation_job(service: Service, body: s.ConversationRequest) -> Job:
     """Return what audits the conversation of a request."""
     options = options_in(body, AuditOptions, rulebooks=())
-    options_in(body.thresholds, Thresholds)
-    limits = body.thresholds.model_dump(exclude_unset=True)
-    rules = AuditRules(s.read_rulebooks(body.rulebooks), GivenLimits(limits))
+    rules = _rules(body)
     said = {"messages": body.messages, "tools": body.tools}
     return lambda report, tell: service.audit_conversations(said, options, rules)
+
+
+def _rules(body: s.AuditRequest | s.ConversationRequest) -> AuditRules:
+    options_in(body.thresholds, Thresholds)  # refused here, in its words
+    limits = body.thresholds.model_dump(exclude_unset=True)
+    return AuditRules(s.read_rulebooks(body.rulebooks), GivenLimits(limits))
 
 
 def _rows(exchanges: Sequence[s.ExchangeBody] | None) -> list[tuple[str, str, str]] | None:
