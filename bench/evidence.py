@@ -1,6 +1,6 @@
 """How good evidence is: does it turn flags, would any words do, are they the right ones.
 
-    python bench/evidence.py [mpnet] [--only organisations,written,hatecheck,stories] [--limit 100]
+    python bench/evidence.py [mpnet] [--only organisations,written,hatecheck,stories] [--part 1]
 
 Four sets, of each the flagged texts: minimal pairs of our organisations (dev) by their rules,
 written exchanges that break a held-out rule (dev), HateCheck's hateful cases that have a contrast,
@@ -9,8 +9,11 @@ and actions of Contrastive Moral Stories (dev) by their norm. The last two need 
 turned: without its evidence, a flagged text is no longer flagged (abstentions count as no).
 random: the same without as many words in a row, drawn anywhere in the text.
 elsewhere: the same, drawn outside of the evidence, where that much is left.
-covers: half or more of the words that its counterpart edited lie in it (`all`: all of them).
-cost: time of an audit with evidence over one without, less one, of flagged texts, one at a time.
+covers: half or more of the words that its counterpart edited lie in it (`all`: all of them;
+`touches`: one or more).
+cost: time of an audit with evidence over one without, minus one, of flagged texts, one at a time.
+
+The search was chosen on every second text (`--part 0`); `--part 1` are the others.
 """
 
 import argparse
@@ -132,7 +135,7 @@ def drawn(reply: str, spans: list[tuple[int, int]], draw: random.Random, apart: 
 def measure(name: str, cases: list[Case]) -> None:
     draw = random.Random(name)
     turned, flags, costs, parts = [], 0, [], []
-    covers: dict[str, list[bool]] = {"half": [], "all": []}
+    covers: dict[str, list[bool]] = {"half": [], "all": [], "touches": []}
     by_chance: dict[bool, list[bool]] = {False: [], True: []}
     for case in cases:
         plain = replace(case.auditor, evidence=False)
@@ -162,6 +165,7 @@ def measure(name: str, cases: list[Case]) -> None:
             hit = [any(low <= start < high for low, high in spans) for start, _ in words]
             covers["half"].append(bool(np.mean(hit) >= HALF))
             covers["all"].append(all(hit))
+            covers["touches"].append(any(hit))
 
     def share(hits: list[bool]) -> str:
         if not hits:
@@ -172,7 +176,8 @@ def measure(name: str, cases: list[Case]) -> None:
     print(f"{name}: {len(cases)} texts, {flags} flagged")
     anywhere, elsewhere = share(by_chance[False]), share(by_chance[True])
     print(f"  turned {share(turned)}; random {anywhere}; elsewhere {elsewhere}")
-    print(f"  covers {share(covers['half'])}, all {share(covers['all'])}")
+    halves, wholes, touches = (share(hits) for hits in covers.values())
+    print(f"  covers {halves}, all {wholes}, touches {touches}")
     print(
         f"  cost mean {np.mean(costs):.2f}, median {np.median(costs):.2f}, p90 "
         f"{np.percentile(costs, 90):.2f} audits; evidence is {np.mean(parts):.2f} of a text",
@@ -185,6 +190,7 @@ def main() -> None:
     parser.add_argument("experts", nargs="?", default="mpnet")
     parser.add_argument("--only", default=",".join(SETS))
     parser.add_argument("--limit", type=int, default=100)
+    parser.add_argument("--part", type=int, default=1, choices=(0, 1))
     arguments = parser.parse_args()
     experts = prepare_rule_experts(arguments.experts, eight_bits=True)
     general = prepare_auditor(AuditOptions(experts=arguments.experts)).auditor
@@ -195,7 +201,7 @@ def main() -> None:
         "stories": lambda: of_stories(experts),
     }
     for name in arguments.only.split(","):
-        cases = list(makers[name]())
+        cases = list(makers[name]())[arguments.part :: 2]
         step = max(1, len(cases) // arguments.limit)
         measure(name, cases[::step][: arguments.limit])
 

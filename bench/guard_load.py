@@ -1,11 +1,14 @@
 """Many streams through the guard at once: who is answered, how late, and who is sent away.
 
     python bench/guard_load.py [--streams 200] [--rounds 3] [--experts minilm] [--queue 64]
+        [--hold reply|sentences] [--pause 0]
 
 A scripted chatbot streams a reply of some 60 words, no two alike; `moralscope serve --guard` stands
 before it and blocks what is flagged. All streams start at the same moment. Wanted: every request is
 answered or gets 429 at once, no error, and those that are answered are answered within --timeout.
-A client that got 429 comes back after `Retry-After` until it is served (`came back`).
+A client that got 429 comes back after `Retry-After` until it is served (`came back`). For the time
+to the first words, compare `--streams 1 --rounds 10 --pause 0.5` with and without `--hold
+sentences`: the chatbot then takes half a second for each of its sentences of ten words.
 """
 
 import argparse
@@ -44,7 +47,8 @@ class Chatbot(BaseHTTPRequestHandler):
         self.end_headers()
         text = random.sample(WORDS, len(WORDS)) + random.sample(WORDS, 30)
         for start in range(0, len(text), 10):
-            self.chunk({"content": " ".join(text[start : start + 10]) + " "}, None)
+            time.sleep(self.server.pause)
+            self.chunk({"content": " ".join(text[start : start + 10]).capitalize() + ". "}, None)
         self.chunk({}, "stop")
         self.wfile.write(b"data: [DONE]\n\n")
         self.close_connection = True
@@ -60,31 +64,39 @@ class Chatbot(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
+    pause = 0.0  # seconds that it takes for a sentence
     request_queue_size = 512
     daemon_threads = True
 
 
-async def stream(client: httpx2.AsyncClient, url: str, seen: Counter[str]) -> tuple[float, float]:
-    """Ask until served; return the seconds of the last try and of all tries together."""
+async def stream(
+    client: httpx2.AsyncClient, url: str, seen: Counter[str]
+) -> tuple[float, float, float]:
+    """Ask until served; return the seconds of the last try, of all, and to the first words."""
     body = {"model": "bot", "stream": True, "messages": [{"role": "user", "content": "Hello?"}]}
     began = time.perf_counter()
     tries = 0
     while True:
         started = time.perf_counter()
         tries += 1
+        text, first = "", 0.0
         try:
-            answer = await client.post(url, json=body)
+            async with client.stream("POST", url, json=body) as answer:
+                async for part in answer.aiter_text():
+                    text += part
+                    if not first and re.search(r'"content": "[^"]', text):
+                        first = time.perf_counter() - started
         except httpx2.HTTPError as error:
             seen[type(error).__name__] += 1
-            return time.perf_counter() - started, time.perf_counter() - began
+            return time.perf_counter() - started, time.perf_counter() - began, first
         if answer.status_code == 429:
             seen["429"] += 1
             await asyncio.sleep(float(answer.headers.get("retry-after", "1")))
             continue
-        whole = answer.status_code == 200 and "[DONE]" in answer.text
+        whole = answer.status_code == 200 and "[DONE]" in text
         seen["served" if whole else f"status {answer.status_code}"] += 1
         seen["came back"] += whole and tries > 1
-        return time.perf_counter() - started, time.perf_counter() - began
+        return time.perf_counter() - started, time.perf_counter() - began, first
 
 
 async def measure(url: str, streams: int, rounds: int) -> None:
@@ -96,13 +108,14 @@ async def measure(url: str, streams: int, rounds: int) -> None:
             began = time.perf_counter()
             pairs = await asyncio.gather(*(stream(client, url, seen) for _ in range(streams)))
             seconds = time.perf_counter() - began
-            last, whole = (
+            last, whole, first = (
                 np.quantile(column, [0.5, 0.95, 1]) for column in zip(*pairs, strict=True)
             )
             print(
                 f"round {number + 1}: {streams} streams in {seconds:.1f} s "
                 f"({seen['served'] / seconds:.1f} a second): {dict(seen)}; "
                 f"a request p50 {last[0]:.2f} s, p95 {last[1]:.2f} s, max {last[2]:.2f} s; "
+                f"first words p50 {first[0]:.2f} s; "
                 f"with all tries p50 {whole[0]:.1f} s, p95 {whole[1]:.1f} s",
                 flush=True,
             )
@@ -114,12 +127,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--experts", default="minilm")
     parser.add_argument("--queue", type=int, default=64)
+    parser.add_argument("--hold", default="reply")
+    parser.add_argument("--pause", type=float, default=0.0)
     chosen = parser.parse_args()
     bot = Server(("127.0.0.1", 0), Chatbot)
+    bot.pause = chosen.pause
     threading.Thread(target=bot.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log")
         words = ["--guard", f"http://127.0.0.1:{bot.server_port}/v1", "--guard-action", "block"]
+        words += ["--stream-hold", chosen.hold]
         words += ["--experts", chosen.experts, "--queue", str(chosen.queue), "--port", "0"]
         with log.open("w") as file:
             server = subprocess.Popen(

@@ -115,6 +115,7 @@ DISGUISES: dict[str, Hide] = {
     "circled": _offset(0x24D0),
     "discs": _offset(0x1F150),
     "squares": _offset(0x1F170),
+    "flags": _offset(0x1F1E6),
     "small capitals": lambda text: _small_caps(text.lower()),
     "Cyrillic letters": _cyrillic,
     "Greek letters": _greek,

@@ -31,7 +31,7 @@ from moralscope.axes.ratings import Ratings, read_ratings
 from moralscope.axes.wordings import wordings
 from moralscope.models.store import data_file
 from moralscope.stats.correlation import correlate
-from moralscope.stories.experts import BASES, ExpertSet
+from moralscope.stories.experts import BASES, ExpertFolder, ExpertSet, find_experts
 from moralscope.stories.reading import load_stories
 from moralscope.stories.splits import official_parts
 
@@ -205,7 +205,9 @@ def main() -> None:
             **({"fingerprint": card.fingerprint} if card.fingerprint else {}),
         }
         if isinstance(axis, Judge):  # its scores hang on the zero that is looked for here
-            row |= judge_numbers(axis.experts, ratings)
+            experts = find_experts(str(options.experts))
+            loaded = experts.load() if isinstance(experts, ExpertFolder) else experts
+            row |= judge_numbers(loaded, ratings)
         else:
             scores = [found.score for found in axis.score(list(ratings.counts))]
             row["people"] = agreement(scores, ratings)

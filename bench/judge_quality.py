@@ -97,7 +97,7 @@ def main() -> None:
     for base in (sys.argv[1] if len(sys.argv) > 1 else "minilm,mpnet").split(","):
         axis = build_axis(AxisOptions(axis="judge", experts=base, wordings=1))
         assert isinstance(axis, Judge)
-        print(axis.experts.ref.name)
+        print(axis.card.config["experts"])
         for part in (people, plain, vignettes, choices, grades):
             for name, told in part(axis).items():
                 print(f"  {name}: {told}", flush=True)

@@ -3,62 +3,65 @@
     moralscope bench moderation hatecheck --model mpnet --out mpnet.json
     python bench/public_sets.py mpnet.json minilm.json --write docs/bench.md
 
-Without --write the tables are printed. Nothing is measured here.
+Without --write the tables are printed. With it, rows that no record replaces stay as they are.
+Nothing is measured here.
 """
 
 import argparse
+import itertools
 import re
 from pathlib import Path
 
-from moralscope.benchmarks.bench import BenchResult
+from moralscope.benchmarks.bench import BenchResult, SetFile
 from moralscope.io.files import read_run
 from moralscope.pages import read_record
 from moralscope.pages.page import Column
 
 MARKS = ("<!-- begin: bench/public_sets.py -->", "<!-- end -->")
 FIGURE, SHARE = Column("", "interval", 2), Column("", "share interval", 0)
+QUALITY = (
+    "| set | model | cases | F1 | tuned F1 | AUC | recall | false alarms | ms a case "
+    "| seen in training |"
+)
+CHOICES = "| choices between two actions | model | cases | right | ms a case | seen in training |"
+PUBLISHED = "| set | published by others (not measured here) | source | read on |"
 
 
-def tables(paths: list[Path]) -> str:
+def tables(paths: list[Path], page: str) -> str:
     records = [read_record(read_run(path), str(path)) for path in paths]
     rows = [row for record in records for row in record.results]
-    rows.sort(key=lambda row: (row.title, row.model))
     files = {file.set: file for record in records for file in record.statistics.sets}
-    others = {
-        name: "; ".join(f"{one.model} {one.figure} {one.value:.3f}" for one in file.published)
-        for name, file in files.items()
-    }
-    lines = [
-        "| set | model | cases | F1 | tuned F1 | AUC | recall | false alarms | seen in training |",
-        "|---|---|---:|---|---|---|---|---|---|",
-        *(quality(row) for row in rows if row.f1 is not None),
-        "",
-        "| choices between two actions | model | cases | right | seen in training |",
-        "|---|---|---:|---|---|",
-        *(
-            f"| {row.title} | {row.model} | {row.cases:,} | {FIGURE.write(row.accuracy)} "
-            f"| {row.seen or 'no'} |"
-            for row in rows
-            if row.f1 is None
-        ),
-        "",
-        "| set | published by others (not measured here) | source | read on |",
-        "|---|---|---|---|",
-        *(
-            f"| {files[name].title} | {text} | {files[name].published[0].source} "
-            f"| {files[name].published[0].date} |"
-            for name, text in sorted(others.items())
-            if text
-        ),
+    others = [published(file) for file in files.values() if file.published]
+    parts = [
+        merged(page, QUALITY, [written(row) for row in rows if row.f1 is not None], 2),
+        merged(page, CHOICES, [written(row) for row in rows if row.f1 is None], 2),
+        merged(page, PUBLISHED, others, 1),
     ]
-    return "\n".join(lines)
+    return "\n\n".join(parts)
 
 
-def quality(row: BenchResult) -> str:
-    figures = [FIGURE.write(value) for value in (row.f1, row.tuned, row.auc)]
-    shares = [SHARE.write(value) for value in (row.recall, row.false_alarms)]
-    cells = [row.title, row.model, f"{row.cases:,}", *figures, *shares, row.seen or "no"]
-    return f"| {' | '.join(cells)} |"
+def published(file: SetFile) -> str:
+    figures = "; ".join(f"{row.model} {row.figure} {row.value:.3f}" for row in file.published)
+    return f"| {file.title} | {figures} | {file.published[0].source} | {file.published[0].date} |"
+
+
+def written(row: BenchResult) -> str:
+    if row.f1 is None:
+        cells = [FIGURE.write(row.accuracy)]
+    else:
+        cells = [FIGURE.write(value) for value in (row.f1, row.tuned, row.auc)]
+        cells += [SHARE.write(value) for value in (row.recall, row.false_alarms)]
+    cells = [row.title, row.model, f"{row.cases:,}", *cells]
+    return f"| {' | '.join(cells)} | {1000 * row.speed.latency:.1f} | {row.seen or 'no'} |"
+
+
+def merged(page: str, head: str, lines: list[str], key: int) -> str:
+    """Return a table of the page with new lines in place of those of the same first cells."""
+    _, _, rest = page.partition(head)
+    old = itertools.takewhile(lambda line: line.startswith("|"), rest.splitlines()[1:])
+    rows = {tuple(line.split(" | ")[:key]): line for line in [*old, *lines] if "---" not in line}
+    rule = "|---" * head.count(" |") + "|"
+    return "\n".join([head, rule, *(rows[name] for name in sorted(rows))])
 
 
 def main() -> None:
@@ -66,11 +69,11 @@ def main() -> None:
     parser.add_argument("records", type=Path, nargs="+")
     parser.add_argument("--write", type=Path)
     chosen = parser.parse_args()
-    text = tables(chosen.records)
+    page = chosen.write.read_text("utf-8") if chosen.write else ""
+    text = tables(chosen.records, page)
     if chosen.write is None:
         print(text)
         return
-    page = chosen.write.read_text("utf-8")
     start, end = map(re.escape, MARKS)
     inside = f"{MARKS[0]}\n{text}\n{MARKS[1]}"
     chosen.write.write_text(

@@ -1,47 +1,113 @@
-"""The pages of the docs site that nobody writes: commands, Python, and the papers of the project.
+"""Build the docs site: written pages, generated ones, and tutorials that are executed.
 
-A hook of mkdocs (mkdocs.yml). `reference/COMMAND.md` comes from the command tree, whose flags come
-from the options classes; `reference/python.md` from the public names and the same classes. The
-site's first page is the README, and ARCHITECTURE, CHANGELOG and SECURITY are pages of it, too.
+    python docs/site_pages.py SITE      writes SITE/VERSION, SITE/versions.json and SITE/index.html
+
+Other versions that lie in SITE are kept, and the site lets readers choose among them.
+`reference/COMMAND.md` comes from the command tree, whose flags come from the options classes;
+`reference/python.md` from the public names and the same classes. The site's first page is the
+README, and the project's other papers (`OUTSIDE`) are pages of it, too. All pages are written into
+a plain folder first, so that any builder that reads mkdocs.yml can be used; ours is Zensical.
 """
 
+import ast
+import contextlib
 import dataclasses
 import inspect
+import io
+import json
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import typer
+import yaml
 
 import moralscope
 from moralscope.cli.root import build_app
 from moralscope.core.options import OptionField, Options, option_fields
 
 ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 # Files beside docs/, as the site calls them.
 OUTSIDE = {
     "README.md": "index.md",
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
 _SECTION = re.compile(r"^(\w[\w ]+)\n-{3,}\n", re.MULTILINE)
+_CELL = re.compile(r"^# %%(.*)\n", re.MULTILINE)
 _COMMANDS = "<!-- commands -->"
 _FIRST = ("Arguments", "Input", "Model", "Output")
 
 
-def on_config(config: Any) -> Any:
-    """Put the generated pages into the navigation, and pages that it does not name yet."""
-    sections = {name: inner for part in config.nav for name, inner in part.items()}
+def main(site: Path, version: str = moralscope.__version__) -> None:
+    """Build a version of the site, and list all versions that are there."""
+    with tempfile.TemporaryDirectory() as scratch:
+        write_pages(Path(scratch))
+        command = [sys.executable, "-m", "zensical", "build", "--strict"]
+        command += ["-f", f"{scratch}/mkdocs.yml"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{done.stdout}{done.stderr}")
+        shutil.rmtree(site / version, ignore_errors=True)
+        shutil.copytree(Path(scratch, "site"), site / version)
+    list_versions(site)
+
+
+def list_versions(site: Path) -> None:
+    """Write what the theme's choice of versions reads, newest first, and lead to the newest."""
+    folders = [path.parent.name for path in site.glob("*/index.html")]
+    # A candidate ("1.0.0rc1") comes before its release.
+    numbers = {name: [*map(int, re.findall(r"\d+", name.partition("rc")[0]))] for name in folders}
+    names = sorted(folders, key=lambda name: (numbers[name], "rc" not in name), reverse=True)
+    rows = [{"version": name, "title": name, "aliases": []} for name in names]
+    (site / "versions.json").write_text(json.dumps(rows), "utf-8")
+    refresh = f'<!doctype html><meta http-equiv="refresh" content="0; url={names[0]}/index.html">'
+    (site / "index.html").write_text(refresh, "utf-8")
+
+
+def write_pages(folder: Path) -> None:
+    """Write every page, picture and the navigation into a folder that a site builder reads."""
+    target = folder / "docs"
+    shutil.copytree(DOCS, target, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    pages = {path.name: path.read_text("utf-8") for path in target.glob("*.md")}
+    pages |= {f"reference/{name}.md": command_page(name) for name in top_commands()}
+    pages["reference/python.md"] = python_page()
+    pages |= {name: outside_page(source) for source, name in OUTSIDE.items()}
+    for source in tutorials():
+        text = source.read_text("utf-8")
+        pages[f"tutorials/{source.stem}.ipynb"] = json.dumps(notebook(text), indent=1)
+        pages[f"tutorials/{source.stem}.md"] = tutorial_page(text, source.stem)
+    for name, text in pages.items():
+        (target / name).parent.mkdir(exist_ok=True)
+        (target / name).write_text(inner_links(text), "utf-8")
+    # Typeface and mark of the local page, so that both look alike.
+    package = ROOT / "src" / "moralscope"
+    for path in (package / "pages/assets/inter.woff2", package / "server/page/static/mark.svg"):
+        shutil.copy2(path, target)
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    named = {**settings, "nav": whole_navigation(settings["nav"], DOCS)}
+    (folder / "mkdocs.yml").write_text(yaml.safe_dump(named, sort_keys=False), "utf-8")
+
+
+def whole_navigation(nav: list[Any], docs: Path) -> list[Any]:
+    """Return the navigation with the generated pages, and pages that it does not name yet."""
+    sections = {name: inner for part in nav for name, inner in part.items()}
     names = [{name: f"reference/{name}.md"} for name in top_commands()]
     sections["Reference"] += [{"Commands": names}, {"Python": "reference/python.md"}]
-    named = set(page_names(config.nav))
-    more = [path.name for path in sorted(Path(config.docs_dir).glob("*.md"))]
-    more = [name for name in more if name not in named]
+    named = set(page_names(nav))
+    more = [path.name for path in sorted(docs.glob("*.md")) if path.name not in named]
     sections["Topics"] += [{"More": more}] if more else []
-    return config
+    return nav
 
 
 def page_names(tree: Any) -> Iterator[str]:
@@ -49,44 +115,86 @@ def page_names(tree: Any) -> Iterator[str]:
     if isinstance(tree, str):
         yield tree
         return
-    for each in tree if isinstance(tree, list) else tree.values():
-        yield from page_names(each)
+    for branch in tree if isinstance(tree, list) else tree.values():
+        yield from page_names(branch)
 
 
-def on_files(files: Any, config: Any) -> Any:
-    """Add the generated pages, and the project's files that lie beside docs/."""
-    from mkdocs.structure.files import File
-
-    pages = {f"reference/{name}.md": command_page(name) for name in top_commands()}
-    pages["reference/python.md"] = python_page()
-    pages |= {name: outside_page(source) for source, name in OUTSIDE.items()}
-    for name, text in pages.items():
-        files.append(File.generated(config, name, content=text))
-    # Typeface and mark of the local page, so that both look alike.
-    package = ROOT / "src" / "moralscope"
-    for path in (package / "pages/assets/inter.woff2", package / "server/page/static/mark.svg"):
-        files.append(File.generated(config, path.name, abs_src_path=str(path)))
-    return files
-
-
-def on_post_page(output: str, **_: Any) -> str:
-    """Name the theme's search dialog for people who hear the page."""
-    return output.replace(' role="dialog">', ' role="dialog" aria-label="Search">')
-
-
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """List the commands in reference.md; lead links out of docs/ to the site's own pages."""
+def inner_links(markdown: str) -> str:
+    """List the commands in reference.md; lead links to files to the site's pages of them."""
     for source, name in OUTSIDE.items():
         markdown = markdown.replace(f"](../{source}", f"]({name}")
+    markdown = re.sub(r"(\]\(tutorials/[\w-]+)\.py\)", r"\1.md)", markdown)
     return markdown.replace(_COMMANDS, command_list())
 
 
 def outside_page(source: str) -> str:
     """Return a file of the project's folder with links as the site needs them."""
     text = (ROOT / source).read_text("utf-8").replace("](docs/", "](")
-    for each, name in OUTSIDE.items():
-        text = text.replace(f"]({each}", f"]({name}")
+    for path, name in OUTSIDE.items():
+        text = text.replace(f"]({path}", f"]({name}")
     return text.replace("](LICENSE)", "](architecture.md)") if source == "README.md" else text
+
+
+# --- tutorials
+
+
+def tutorials() -> list[Path]:
+    """Return the tutorials: Python files with cells (`# %%`), as notebooks read and write them."""
+    return sorted((DOCS / "tutorials").glob("*.py"))
+
+
+def cells(text: str) -> list[tuple[str, str]]:
+    r"""Return kind and source of every cell.
+
+    >>> cells("# %% [markdown]\n# # Title\n\n# %%\nprint(1)\n")
+    [('markdown', '# Title'), ('code', 'print(1)')]
+    """
+    _, *parts = _CELL.split(text)
+    marked = zip(parts[::2], parts[1::2], strict=True)
+    return [
+        ("markdown", re.sub(r"^# ?", "", body.strip(), flags=re.MULTILINE))
+        if "[markdown]" in mark
+        else ("code", body.strip())
+        for mark, body in marked
+    ]
+
+
+def tutorial_page(text: str, name: str) -> str:
+    """Run a tutorial's cells in their order; return it with what they print and show."""
+    parts: list[str] = []
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for kind, source in cells(text):
+            code = kind == "code"
+            parts += [f"```python\n{source}\n```", *run_cell(source, names)] if code else [source]
+    title, *rest = parts
+    return "\n\n".join([title, f"[Download as a notebook]({name}.ipynb)", *rest]) + "\n"
+
+
+def run_cell(source: str, names: dict[str, Any]) -> Iterator[str]:
+    """Yield what a cell prints, then its last expression as a notebook shows it."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(tree, "<cell>", "exec"), names)
+        value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names) if last else None
+    if text := printed.getvalue().rstrip():
+        yield f"```text\n{text}\n```"
+    if hasattr(value, "_repr_html_"):
+        yield f'<div class="output">{value._repr_html_()}</div>'
+    elif value is not None:
+        yield f"```text\n{value!r}\n```"
+
+
+def notebook(text: str) -> dict[str, Any]:
+    """Return a tutorial as a Jupyter notebook without outputs."""
+    code = {"execution_count": None, "outputs": []}
+    rows = [
+        {"id": f"c{number}", "cell_type": kind, "metadata": {}, "source": source}
+        | (code if kind == "code" else {})
+        for number, (kind, source) in enumerate(cells(text))
+    ]
+    return {"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 
 
 # --- commands
@@ -300,3 +408,7 @@ def _first_sentence(text: str) -> str:
 
 def _slug(text: str) -> str:
     return re.sub(r"\W+", "-", text.lower()).strip("-")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -101,3 +101,17 @@ def empty_home(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("MORALSCOPE_HOME", str(home))
     monkeypatch.setenv("MORALSCOPE_OFFLINE", "1")
     return home
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process; return its exit code and what it printed on both streams."""
+    from moralscope.cli import main
+
+    def call(*words):
+        with pytest.raises(SystemExit) as caught:
+            main([str(word) for word in words])
+        done = capsys.readouterr()
+        return caught.value.code, done.out, done.err
+
+    return call

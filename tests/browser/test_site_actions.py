@@ -185,7 +185,9 @@ def test_a_file_of_actions_is_opened_and_its_column_chosen(site, open_page, tmp_
     wrong = tmp_path / "wrong.docx"
     wrong.write_bytes(b"PK")
     page.locator("#upload").set_input_files(wrong)
-    expect(page.locator("#trouble")).to_contain_text("wrong.docx is no table that the page reads")
+    expect(page.locator("#trouble")).to_contain_text(
+        "wrong.docx is not a table that the page reads"
+    )
 
 
 def test_an_axis_offers_its_own_models_and_options(site, open_page):

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from moralscope.server.site.pages import rulebook_size
 
-from .site import HOSTILE, assert_accessible, audit, more, wait_until
+from .site import HOSTILE, PATIENCE, assert_accessible, audit, more, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -148,3 +148,49 @@ def test_a_rulebook_is_written_and_checked_with_the_line_of_a_mistake(site, open
     page.get_by_role("button", name="Use in an audit").click()
     page.wait_for_url(re.compile("/audit"))
     expect(page.get_by_label("Mine")).to_be_checked()
+
+
+def test_another_text_is_audited_without_a_prompt_and_its_link_opens_it_again(site, open_page):
+    page = open_page(f"{site}/audit")
+    page.get_by_label("Another text").check()
+    expect(page.locator("#prompt")).to_be_hidden()
+    page.get_by_label("Text a post").fill("Kill them all, they are worth nothing.")
+    more(page)
+    page.locator("#experts").select_option("scripted")
+    page.get_by_role("button", name="Audit", exact=True).click()
+    expect(page.locator(".verdict dt").first).to_have_text("Text")
+    run = page.request.get(f"{site}/api/site/runs/{page.url.rpartition('=')[2]}").json()
+    assert run["config"]["texts"] is True
+    again = open_page(page.url)
+    expect(again.get_by_label("Another text")).to_be_checked()
+    expect(again.locator("#reply")).to_have_value("Kill them all, they are worth nothing.")
+    assert_accessible(again)
+
+
+@pytest.mark.parametrize("chosen", ["upload", "benign"])
+def test_a_file_with_too_many_rows_is_refused_not_cut(site, open_page, tmp_path, chosen):
+    page = open_page(f"{site}/audit")
+    expect(page.get_by_text("up to 10,000 rows").first).to_be_visible()
+    if chosen == "benign":
+        audit(page)
+        page.locator("#limits > summary").click()
+    file = tmp_path / "many.csv"
+    file.write_text("prompt,reply\n" + "Hi,Yes\n" * 10_001)
+    page.locator(f"#{chosen}").set_input_files(file)
+    shown = page.locator("#trouble" if chosen == "upload" else "#limits-trouble")
+    expect(shown).to_contain_text("10,000")
+    expect(page.locator("#chooser")).to_be_hidden()
+
+
+def test_rules_of_ones_own_are_warranted_beside_the_editor(site, open_page):
+    page = open_page(f"{site}/rules?view=write")
+    page.locator("#form-of").select_option("txt")
+    page.locator("#book").fill("When a title is out on loan, offer to reserve it.\n")
+    page.locator("#experts").select_option("scripted")
+    page.get_by_role("button", name="Try the rules").click()
+    expect(page.locator("#found-title")).to_contain_text("1 rule", timeout=3 * PATIENCE)
+    expect(page.locator("#views table").first).to_contain_text("offer to reserve it")
+    assert_accessible(page)
+    again = open_page(page.url)
+    expect(again.locator("#views table").first).to_contain_text("offer to reserve it")
+    expect(again.locator("#book")).to_have_value(re.compile("out on loan"))

@@ -31,6 +31,7 @@ def logged(log):
                 seconds=0.05 + at / 100,
                 prompt="What did she say?",
                 reply="She said <b>it</b>.",
+                card="Flagged\nConcern: It ignores a risk.",
             )
             for at, kind in enumerate(kinds)
         ]
@@ -52,9 +53,10 @@ def test_decisions_are_shown_and_texts_only_where_the_owner_keeps_them(tmp_path,
         page.get_by_label("Period").select_option("1")
         expect(page.get_by_role("heading", name="Replies per hour")).to_be_visible()
         opener = page.locator(".opener")
-        assert opener.count() == (3 if texts else 0)
+        assert opener.count() == 3
+        opener.first.click()
+        expect(page.locator("#views")).to_contain_text("Concern: It ignores a risk.")
         if texts:
-            opener.first.click()
             expect(page.locator("#views")).to_contain_text("She said <b>it</b>.")
         assert_accessible(page)
         phone = open_page(f"{address}/guard", width=390)

@@ -174,7 +174,7 @@ def test_a_record_is_added_and_a_report_opened_in_a_tab(site, open_page, tmp_pat
     expect(page.locator("#list tbody tr")).to_have_count(2)
     for name, content, told in (
         ("my.txt", b"no record", "my.txt isn"),
-        ("my.json", b"{}", "is no run record"),
+        ("my.json", b"{}", "is not a run record"),
     ):
         page.get_by_label("Add a run record").set_input_files(
             {"name": name, "mimeType": "text/plain", "buffer": content}

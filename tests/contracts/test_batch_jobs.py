@@ -1,5 +1,6 @@
 """What the batch runner relies on, of every job: it travels, loads from its state, keeps rows."""
 
+import json
 import pickle
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from moralscope.rules.audit_batch import AuditBatch
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.collect.batch import CollectBatch
 from moralscope.rules.collect.options import CollectOptions
+from moralscope.rules.conversation_batch import ConversationBatch
 from moralscope.surveys.batch import SurveyBatch
 from moralscope.surveys.options import SurveyOptions
 
@@ -27,6 +29,7 @@ MAKERS = {
         ScoreOptions(axis="choice", model="scripted"), columns
     ),
     "audit": lambda columns: AuditBatch(AuditOptions(experts="scripted"), columns),
+    "conversations": lambda columns: ConversationBatch(AuditOptions(experts="scripted"), columns),
     "survey": lambda columns: SurveyBatch(SurveyOptions(models=("scripted",), wordings=1), columns),
     "collect": lambda columns: CollectBatch(
         CollectOptions(bots=("scripted",), filters="none", lexicons=()), columns
@@ -42,6 +45,9 @@ def make(request):
 
 def batch_of(job, texts):
     """Give every needed column texts of its own: a dilemma has no two equal actions."""
+    if job.needed == ("messages",):
+        said = [text and json.dumps([{"role": "assistant", "content": text}]) for text in texts]
+        return {job.theirs("messages"): said}
     return {
         job.theirs(name): [None if text is None else f"{text} {number}" for text in texts]
         for number, name in enumerate(job.needed)

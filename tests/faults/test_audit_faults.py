@@ -22,7 +22,7 @@ REFUSED = {
     "prompt only": (("--prompt", "Hi"), "give FILE, or --prompt and --reply"),
     "both": (("{jsonl}", "--reply", "Hi"), "not both"),
     "no such file": (("none.jsonl",), "cannot be read"),
-    "other format": (("replies.docx",), "is no file that audit reads"),
+    "other format": (("replies.docx",), "is not a file that audit reads"),
     "other columns": (("{csv}",), "--columns prompt=NAME"),
     "wrong columns": (("{csv}", "--columns", "prompt=Q,answer=A"), "known: id, prompt, reply"),
     "columns that are not there": (("{csv}", "--columns", "prompt=Q,reply=B"), "no column 'B'"),
@@ -39,7 +39,7 @@ REFUSED = {
     "broken rulebook": ((*ASK, "--rulebook", "{rules}"), "line 3"),
     "no top": ((*ASK, "--top", "0"), "top is 0; give 1 to 50"),
     "place of the record": ((*ASK, "--out", "no/such/folder/x.json"), "cannot be written"),
-    "place of the report": ((*ASK, "--report", "x.txt"), "no HTML file"),
+    "place of the report": ((*ASK, "--report", "x.txt"), "not an HTML file"),
 }
 
 

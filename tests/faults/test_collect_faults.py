@@ -35,7 +35,7 @@ PROMPTS = [CollectPrompt(f"Would you steal apple {n}?", str(n)) for n in range(4
         ("a.tff", CLUE + "type=strongsubj len=1\n", "line 2 has no word1="),
         ("a.tff", CLUE + "len=1 word1=x\n", "line 2 has no type= of strongsubj or weaksubj"),
         ("a.tff", "type=weaksubj word1=x\n", "holds no words"),
-        ("a.csv", "word,care_p\nhurt,0.1\nharm,much\n", "line 3 has a probability that is no num"),
+        ("a.csv", "word,care_p\nhurt,0.1\nharm,much\n", "line 3 has a probability that is not a n"),
         ("a.csv", "word,care_p\nhurt\n", "line 2 has 1 cells"),
         ("a.csv", "word\n!!\n", "line 2 has no word"),
         ("a.csv", "term\nhurt\n", "has no column 'word'"),
@@ -77,7 +77,11 @@ def test_a_lexicon_is_read_before_any_bot_is_asked(tmp_path):
         ("p.txt", b"", "holds no prompt that can be asked"),
         ("p.txt", b"\n \n\t\n", "holds no prompt that can be asked"),
         ("p.txt", b"Hi?\ncaf\xe9\n", "line 2 is not valid UTF-8"),
-        ("p.txt", b"x" * 5_000_000, "line 1 has more than 4,000,000 bytes; give one prompt a line"),
+        (
+            "p.txt",
+            b"x" * 5_000_000,
+            "line 1 has more than 4,000,000 bytes; give one prompt per line",
+        ),
         ("p.csv", b"prompt\n \n", "holds no prompt that can be asked"),
         ("p.csv", b"question\nHi?\n", "has no column 'prompt'"),
         ("p.csv", b"prompt\ncaf\xe9\n", "line 2 is not valid UTF-8"),
@@ -86,7 +90,7 @@ def test_a_lexicon_is_read_before_any_bot_is_asked(tmp_path):
             b'{"prompt": "Hi?"}\n{"prompt": 7}\nno\n',
             "line 2 has no text .* line 3 is not JS",
         ),
-        ("p.jsonl", b"", "holds no rows; give one prompt a line"),
+        ("p.jsonl", b"", "holds no rows; give one prompt per line"),
         ("p.parquet", b"PAR1", "is not Parquet"),
     ],
 )
@@ -177,7 +181,7 @@ def test_an_endpoint_that_says_nothing_or_far_too_much(tmp_path):
 def test_a_file_of_replies_that_is_something_else_is_left_alone(tmp_path):
     replies = tmp_path / "x.jsonl.replies"
     replies.write_text("my diary\nof many lines\n")
-    with pytest.raises(InputError, match=r"is no journal .*; choose another --to"):
+    with pytest.raises(InputError, match=r"is not a journal .*; choose another --to"):
         collected(None, tmp_path / "x.jsonl")
     assert replies.read_text() == "my diary\nof many lines\n"
 

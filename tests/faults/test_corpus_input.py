@@ -96,9 +96,9 @@ def test_nothing_to_read_is_said(tmp_path):
     refused("is not there; check the path", tmp_path / "no.csv")
     refused("the pattern .* has no file", tmp_path / "*.csv")
     (tmp_path / "a.txt").write_text("text")
-    refused("is no table that can be read", tmp_path / "a.txt")
+    refused("is not a table that can be read", tmp_path / "a.txt")
     (tmp_path / "a.parquet.gz").write_bytes(b"x")
-    refused("is no table that can be read", tmp_path / "a.parquet.gz")
+    refused("is not a table that can be read", tmp_path / "a.parquet.gz")
 
 
 def test_empty_files_are_refused_when_named_and_passed_over_in_a_folder(tmp_path):

@@ -246,7 +246,7 @@ def test_ctrl_c_is_one_line_and_resume_goes_on(tmp_path):
     _, error = process.communicate(timeout=30)
     assert process.returncode == 1
     assert re.fullmatch(
-        r"error: stopped; \d+ of 40 parts are finished; go on with --resume\n", error
+        r"error: stopped; \d+ of 40 parts are finished; continue with --resume\n", error
     )
     assert json.loads((folder / "_run" / "progress.json").read_text())["state"] == "stopped"
 
@@ -370,7 +370,7 @@ def test_a_disk_that_is_really_full(tmp_path):
     assert ran.returncode == 0, ran.stderr
     lines = ran.stderr.splitlines()
     assert lines[-1] == "first 1"
-    assert "(No space left on device); free some space, then go on with --resume" in lines[-2]
+    assert "(No space left on device); free some space, then continue with --resume" in lines[-2]
     assert len(lines) == 2
     assert "resumed_parts=0" not in ran.stdout
     assert content(keep).column("_row").to_pylist() == list(range(600))
@@ -431,6 +431,27 @@ def test_an_input_file_that_vanishes_and_comes_back(tmp_path):
     away.rename(path)
     run_here(path, tmp_path / "out", spec_of("Moody", seconds=0.005), resume=True)
     assert parts(tmp_path / "out") == parts(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_a_file_that_grows_is_read_to_its_old_end_unless_other_columns_change(tmp_path, is_changed):
+    path = tmp_path / "a.jsonl"
+    rows = [json.dumps({"text": f"text {number}", "note": "old"}) for number in range(300)]
+    path.write_text("\n".join(rows) + "\n")
+
+    def grow(now):
+        if now.parts and len(rows) == 300:
+            rows.append(rows[0])
+            text = "\n".join(rows) + "\n"
+            path.write_text(text[:-200] + text[-200:].replace("old", "new") if is_changed else text)
+
+    if is_changed:
+        with pytest.raises(MoralscopeError, match=r"a\.jsonl has changed .* --resume"):
+            run_here(path, tmp_path / "out", spec_of("Plain", seconds=0.005), report=grow)
+    else:
+        outcome = run_here(path, tmp_path / "out", spec_of("Plain", seconds=0.005), report=grow)
+        assert (outcome.rows, len(rows)) == (300, 301)
 
 
 @pytest.mark.usefixtures("inline")

@@ -19,7 +19,7 @@ CASES = {
     "nan.jsonl": (b'{"action": "a", "norm": NaN}\n', "line 1 has no text under 'norm'"),
     "nan.csv": (b"action,norm\na,nan\n", "line 2 has no text under 'norm'"),
     "number.jsonl": (b'{"action": 5}\n', "line 1 has no text under 'action'"),
-    "list.jsonl": (b'{"action": "a"}\n[1]\n', "line 2 is no object"),
+    "list.jsonl": (b'{"action": "a"}\n[1]\n', "line 2 is not an object"),
     "broken.jsonl": (b'{"action": "a"}\n{"action": "b\n', "line 2 is not JSON"),
     "broken.csv": (b'action\na\n"b\n', "line 3 is not CSV"),
     "ragged.csv": (b"action,norm\na,b,c\n", "line 2 has 3 cells"),

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from moralscope.annotation.projects import InitOptions, init_project
-from moralscope.cli import main
 from moralscope.core.errors import InputError, MoralscopeError, without_passwords
 from moralscope.models.store._fetch import FetchError, run_child
 from moralscope.server.api import Proxy
@@ -82,17 +81,9 @@ def test_the_search_finds_what_it_looks_for(tmp_path):
     assert leaks("nothing", f"half a key: {KEY[4:20]}…", folder=tmp_path) == ["text 1", "a.json"]
 
 
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        with pytest.raises(SystemExit) as caught:
-            main([str(word) for word in words])
-        done = capsys.readouterr()
-        return caught.value.code, done.out, done.err
-
-    return call
 
 
 def echo(handler, body, _times):

@@ -1,10 +1,9 @@
 """`moralscope stories train` as a person types it: what works, and bad input in one line."""
 
 import json
+from functools import partial
 
 import pytest
-
-from moralscope.cli import main
 
 from ..expert_makers import story, tiny_bert
 from ..generator_makers import tiny_llama
@@ -25,17 +24,9 @@ def write(path, rows):
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+def run(run, monkeypatch):
     monkeypatch.delenv("MORALSCOPE_DATA", raising=False)
-
-    def call(*words):
-        with pytest.raises(SystemExit) as caught:
-            main(["stories", "train", *map(str, words)])
-        done = capsys.readouterr()
-        return caught.value.code, done.out, done.err
-
-    return call
+    return partial(run, "stories", "train")
 
 
 @pytest.fixture

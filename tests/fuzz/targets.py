@@ -164,7 +164,7 @@ def _project(path: Path) -> Any:
     from moralscope.annotation.projects import parse_project, project_text
     from moralscope.io.documents import read_document
 
-    found = parse_project(read_document(path, "project", "mend it").content, path.name)
+    found = parse_project(read_document(path, "project", "fix it").content, path.name)
     assert parse_project(project_text(found), "again") == found
     return found
 

@@ -76,7 +76,7 @@ CASES = {
     ),
 }
 # What the shipped experts get wrong, with P(breaks) of the rule that they misjudge.
-MISSED = {"a hint, as the rule asks": 0.86}
+MISSED = {"a hint, as the rule asks": 0.78, "asked for a person, and none comes": 0.46}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -226,7 +226,7 @@ class Normal:
         for path, name in self._places.items():
             text = text.replace(path, name)
         text = re.sub(r"\b\d+(\.\d+)? s(econds)?\b|\b\d+:\d\d:\d\d\b", "<seconds>", text)
-        text = re.sub(r"[\d.,]+ rows a second", "<rate>", text)
+        text = re.sub(r"[\d.,]+ rows per second", "<rate>", text)
         text = re.sub(r"\b([pt])-[a-z0-9]{12}\b", r"\1-<id>", text)
         return re.sub(r"\d{4}-\d\d-\d\dT[\d:.+]+Z?", "<time>", text)
 

@@ -36,6 +36,12 @@ def example(page, kind, number=0):
     return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[number]
 
 
+def block(page, title):
+    """Return the Python block of a page with this title."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    return text.split(f'```python title="{title}"\n')[1].split("\n```")[0] + "\n"
+
+
 @dataclass(frozen=True)
 class Tool:
     """An installed tool."""
@@ -57,6 +63,14 @@ class Tool:
             timeout=seconds,
             check=False,
         )
+
+    def run_script(self, code, folder, **environment):
+        """Run Python over this tree and return the last line that it prints."""
+        (folder / "script.py").write_text(code)
+        source = {"PYTHONPATH": str(ROOT / "src"), "OTEL_SDK_DISABLED": "true"}
+        done = self.run("python", "script.py", cwd=folder, **source, **environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.strip().splitlines()[-1]
 
 
 @pytest.fixture(scope="session")

@@ -4,28 +4,18 @@ import json
 
 import pytest
 
-from .conftest import BAD, GOOD, ROOT, example
+from .conftest import BAD, GOOD, block, example
 
 pytestmark = pytest.mark.slow
 PAGE = "interop-agents.md"
-ENVIRONMENT = {"PYTHONPATH": str(ROOT / "src"), "OTEL_SDK_DISABLED": "true"}
 
 
-def block(title):
-    text = (ROOT / "docs" / PAGE).read_text("utf-8")
-    return text.split(f'```python title="{title}"\n')[1].split("\n```")[0] + "\n"
-
-
-def run(tool, name, folder, code):
-    (folder / "script.py").write_text(code)
-    done = tool(name).run("python", "script.py", cwd=folder, **ENVIRONMENT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip().splitlines()[-1]
-
-
-def test_the_agents_sdk_stops_a_flagged_reply(tool, tmp_path, rules):
+@pytest.mark.parametrize("asked", ['"Was the fridge repaired?"', "history"])
+def test_the_agents_sdk_stops_a_flagged_reply_alone_and_in_a_conversation(
+    tool, tmp_path, rules, asked
+):
     code = (
-        block("agent.py")
+        block(PAGE, "agent.py")
         + f"""
 import asyncio
 from agents import Model, ModelResponse, Runner, Usage
@@ -50,10 +40,15 @@ class Scripted(Model):
 
 async def main():
     seen = []
+    history = [
+        {{"role": "user", "content": "Hi!"}},
+        {{"role": "assistant", "content": "Hello. How can I help?"}},
+        {{"role": "user", "content": "Was the fridge repaired?"}},
+    ]
     for says in ({BAD!r}, {GOOD!r}):
         agent.model = Scripted(says)
         try:
-            result = await Runner.run(agent, "Was the fridge repaired?")
+            result = await Runner.run(agent, ASKED)
             seen.append(result.final_output)
         except OutputGuardrailTripwireTriggered as error:
             seen.append(error.guardrail_result.output.output_info["broken"])
@@ -64,44 +59,44 @@ import json
 from agents import set_tracing_disabled
 set_tracing_disabled(True)
 print(json.dumps(asyncio.run(main())))
-"""
+""".replace("ASKED", asked)
     )
-    assert json.loads(run(tool, "agents", tmp_path, code)) == [
+    assert json.loads(tool("agents").run_script(code, tmp_path)) == [
         ["It is wrong to lie to customers."],
         GOOD,
     ]
 
 
 def test_langchain_replaces_a_flagged_reply_and_passes_a_good_one(tool, tmp_path, rules):
-    assert run(tool, "langchain", tmp_path, block("chain.py")) == "I cannot answer that."
-    good = block("chain.py").replace(BAD, GOOD)
-    assert run(tool, "langchain", tmp_path, good) == GOOD
-    raising = block("chain.py").replace(', replacement="I cannot answer that."', "")
-    (tmp_path / "script.py").write_text(raising)
-    done = tool("langchain").run("python", "script.py", cwd=tmp_path, **ENVIRONMENT)
-    assert "FlaggedReply: the reply was flagged" in done.stderr
+    assert (
+        tool("langchain").run_script(block(PAGE, "chain.py"), tmp_path) == "I cannot answer that."
+    )
+    good = block(PAGE, "chain.py").replace(BAD, GOOD)
+    assert tool("langchain").run_script(good, tmp_path) == GOOD
+    raising = block(PAGE, "chain.py").replace(', replacement="I cannot answer that."', "")
+    with pytest.raises(AssertionError, match="FlaggedReply: the reply was flagged"):
+        tool("langchain").run_script(raising, tmp_path)
 
 
 def test_guardrails_ai_fails_a_flagged_reply_without_its_hub(tool, tmp_path, rules):
-    said = run(tool, "guardrails", tmp_path, block("guard.py"))
+    said = tool("guardrails").run_script(block(PAGE, "guard.py"), tmp_path)
     assert said.startswith("False")
     assert "It is wrong to lie to customers." in said
-    good = block("guard.py").replace(BAD, GOOD).replace("[0].failure_reason", "")
-    assert run(tool, "guardrails", tmp_path, good).startswith("True")
+    good = block(PAGE, "guard.py").replace(BAD, GOOD).replace("[0].failure_reason", "")
+    assert tool("guardrails").run_script(good, tmp_path).startswith("True")
 
 
 def test_nemo_refuses_a_flagged_reply(tool, tmp_path, rules):
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.yml").write_text(example(PAGE, "yaml"))
     (tmp_path / "config" / "rails.co").write_text(example(PAGE, "text"))
-    assert run(tool, "nemo", tmp_path, block("rails.py")) == "I cannot answer that."
-    assert run(tool, "nemo", tmp_path, block("rails.py").replace(BAD, GOOD)) == GOOD
+    assert tool("nemo").run_script(block(PAGE, "rails.py"), tmp_path) == "I cannot answer that."
+    good = block(PAGE, "rails.py").replace(BAD, GOOD)
+    assert tool("nemo").run_script(good, tmp_path) == GOOD
 
 
 def test_any_guardrail_gets_a_verdict_in_its_form(tool, tmp_path, rules):
-    code = block("any.py")
-    code += f"result = guardrail.validate('Was it repaired?', {GOOD!r})\n"
-    code += "print(result.valid, 0 <= result.score <= 1)\n"
-    (tmp_path / "script.py").write_text(code)
-    done = tool("any-guardrail").run("python", "script.py", cwd=tmp_path, **ENVIRONMENT)
-    assert done.stdout.split() == ["False", "True", "True"], done.stderr
+    code = block(PAGE, "any.py")
+    code += f"bad, good = (guardrail.validate('Repaired?', t) for t in ({BAD!r}, {GOOD!r}))\n"
+    code += "print(bad.valid, good.valid, 0 <= good.score <= 1)\n"
+    assert tool("any-guardrail").run_script(code, tmp_path) == "False True True"

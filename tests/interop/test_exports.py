@@ -100,7 +100,7 @@ def test_a_gate_of_any_run_is_exported(tmp_path, capsys):
     [
         ('{"schema": "moralscope.run/1", "job": "score", "results": [], "config": {}}', [], "gate"),
         ("rules: []", [], "is not JSON"),
-        ('{"a": 1}', [], "is no run record"),
+        ('{"a": 1}', [], "is not a run record"),
         ("{}", ["--to", "a.txt"], "could be of any format"),
         ("{}", ["--format", "pdf"], "format is 'pdf'"),
     ],

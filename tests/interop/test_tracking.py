@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from .conftest import BAD, GOOD, ROOT
+from .conftest import BAD, GOOD, block
 
 pytestmark = pytest.mark.slow
-SOURCE = {"PYTHONPATH": str(ROOT / "src")}
+PAGE = "interop-tracking.md"
 
 
 @pytest.fixture
@@ -18,20 +18,8 @@ def replies(tmp_path):
     return tmp_path
 
 
-def block(title):
-    text = (ROOT / "docs" / "interop-tracking.md").read_text("utf-8")
-    return text.split(f'```python title="{title}"\n')[1].split("\n```")[0] + "\n"
-
-
-def run(tool, name, folder, code):
-    (folder / "script.py").write_text(code)
-    done = tool(name).run("python", "script.py", cwd=folder, **SOURCE)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip().splitlines()[-1]
-
-
 def test_mlflow_has_metrics_options_and_the_report(tool, replies):
-    code = block("track_mlflow.py").replace("sqlite:///mlflow.db", f"file://{replies}/runs")
+    code = block(PAGE, "track_mlflow.py").replace("sqlite:///mlflow.db", f"file://{replies}/runs")
     code += """
 import json
 run = mlflow.search_runs(output_format="list")[0]
@@ -40,20 +28,17 @@ print(json.dumps([run.data.metrics["moralscope.replies"], sorted(files)]))
 """
     code = code.replace('file="replies.csv"', 'file="replies.csv", experts="minilm"')
     code = "import os\nos.environ['MLFLOW_ALLOW_FILE_STORE'] = 'true'\n" + code
-    replies_logged, files = json.loads(run(tool, "mlflow", replies, code))
+    replies_logged, files = json.loads(tool("mlflow").run_script(code, replies))
     assert replies_logged == 2
     assert files == ["moralscope/report.html", "moralscope/run.json"]
 
 
 def test_wandb_has_metrics_and_the_record(tool, replies):
-    code = block("track_wandb.py").replace(
+    code = block(PAGE, "track_wandb.py").replace(
         'file="replies.csv"', 'file="replies.csv", experts="minilm"'
     )
-    code = code.replace(", run)", ", run)\n    print(run.summary['moralscope/replies'])")
-    (replies / "script.py").write_text(code)
-    done = tool("wandb").run("python", "script.py", cwd=replies, WANDB_SILENT="true", **SOURCE)
-    assert done.returncode == 0, done.stderr
-    assert "2" in done.stdout
+    code += "print(run.summary['moralscope/replies'])\n"
+    assert tool("wandb").run_script(code, replies, WANDB_SILENT="true") == "2"
     assert list(replies.glob("wandb/offline-run-*/*.wandb"))
 
 
@@ -81,7 +66,7 @@ interface.validate()
 tasks = json.load(open("tasks.json"))
 print([interface.validate_prediction(row) for task in tasks for row in task["predictions"]])
 """
-    assert run(tool, "label-studio", replies, code) == "[True, True]"
+    assert tool("label-studio").run_script(code, replies) == "[True, True]"
     tasks = json.loads((replies / "tasks.json").read_text())
     for task in tasks:  # as people export them
         result = task["predictions"][0]["result"]
@@ -109,7 +94,7 @@ for record in records:
 json.dump([record.to_dict() for record in records], open("export.json", "w"), default=str)
 print([record.suggestions["verdict"].agent is not None for record in records])
 """
-    assert run(tool, "argilla", replies, code) == "[True, True]"
+    assert tool("argilla").run_script(code, replies) == "[True, True]"
     rows = audit("interop", "answers", "export.json").splitlines()
     assert len(rows) == 5
     assert rows[1].endswith(",verdict,fine")

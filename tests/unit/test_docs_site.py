@@ -1,8 +1,8 @@
 """The docs site: every command and public name has its reference, every page its place."""
 
 import importlib.util
+import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -50,15 +50,47 @@ def test_the_navigation_names_pages_that_exist_and_each_once(pages):
     named = list(pages.page_names(yaml.safe_load(text)["nav"]))
     assert len(named) == len(set(named))
     here = {path.name for path in (ROOT / "docs").glob("*.md")} | set(pages.OUTSIDE.values())
-    assert set(named) <= here
+    assert set(named) <= here | {f"tutorials/{path.stem}.md" for path in pages.tutorials()}
 
 
 def test_a_page_that_the_navigation_does_not_name_is_found_under_more(pages, tmp_path):
     (tmp_path / "new.md").write_text("# New")
     nav = [{"Topics": ["judge.md"]}, {"Reference": ["reference.md"]}]
-    config = pages.on_config(SimpleNamespace(nav=nav, docs_dir=str(tmp_path)))
-    assert config.nav[0] == {"Topics": ["judge.md", {"More": ["new.md"]}]}
-    assert {"Python": "reference/python.md"} in config.nav[1]["Reference"]
+    topics, reference = pages.whole_navigation(nav, tmp_path)
+    assert topics == {"Topics": ["judge.md", {"More": ["new.md"]}]}
+    assert {"Python": "reference/python.md"} in reference["Reference"]
+
+
+def test_a_tutorial_shows_what_its_cells_print_and_return(pages, tmp_path):
+    text = "# %% [markdown]\n# # Sums\n\n# %%\nx = 2\nprint('a')\nx + 1\n\n# %%\nx = None\nx\n"
+    page = pages.tutorial_page(text, "sums")
+    assert page.startswith("# Sums\n\n[Download as a notebook](sums.ipynb)\n")
+    assert page.count("```text") == 2
+    assert "```text\na\n```" in page
+    assert "```text\n3\n```" in page
+    with pytest.raises(ZeroDivisionError):
+        pages.tutorial_page("# %%\n1 / 0\n", "bad")
+
+
+def test_the_site_keeps_its_versions_and_leads_to_the_newest(pages, tmp_path):
+    for version in ("0.9.0", "0.10.0", "0.10.0rc1"):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "index.html").touch()
+    pages.list_versions(tmp_path)
+    listed = [row["version"] for row in json.loads((tmp_path / "versions.json").read_text())]
+    assert listed == ["0.10.0", "0.10.0rc1", "0.9.0"]
+    assert "url=0.10.0/index.html" in (tmp_path / "index.html").read_text()
+
+
+def test_every_page_of_the_site_is_written_with_links_to_pages(pages, tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "tutorial_page", lambda text, name: f"# {name}")
+    pages.write_pages(tmp_path)
+    written = {str(path.relative_to(tmp_path / "docs")) for path in tmp_path.glob("docs/**/*")}
+    settings = yaml.safe_load((tmp_path / "mkdocs.yml").read_text("utf-8"))
+    assert set(pages.page_names(settings["nav"])) <= written
+    assert {"tutorials/chatbot.ipynb", "inter.woff2", "reference/audit.md"} <= written
+    guide = (tmp_path / "docs" / "guide-chatbot.md").read_text("utf-8")
+    assert "](tutorials/chatbot.md)" in guide
 
 
 def test_the_site_loads_nothing_from_elsewhere():

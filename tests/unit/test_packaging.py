@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -21,6 +22,7 @@ from moralscope.words.corpora import build_corpus
 from moralscope.words.spaces import TrainingSettings, train_space
 
 ROOT = Path(__file__).parents[2]
+SECURITY = ROOT / "SECURITY.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Packages that are imported by another name than they are installed by.
 IMPORTED_AS = {
@@ -135,12 +137,14 @@ def test_a_command_without_its_extra_names_it(module, extra, words, tmp_path, mo
 
 
 @pytest.mark.slow
-def test_the_base_install_measures_and_audits_without_extras(tmp_path):
-    """In a fresh environment, from the folder as it is."""
+def test_the_base_install_from_an_index_measures_and_audits_without_extras(tmp_path):
+    """In a fresh environment, by its name, from a folder of wheels."""
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    install = [python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", ROOT]
-    subprocess.run(install, check=True, timeout=900)
+    pip = [python, "-m", "pip"]
+    subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", tmp_path / "index", ROOT], check=True)
+    install = [*pip, "install", "-q", "-c", ROOT / "constraints.txt", "moralscope"]
+    subprocess.run([*install, "--find-links", tmp_path / "index"], check=True, timeout=900)
     shown = subprocess.run(
         [python, "-m", "pip", "list", "--format", "json"], capture_output=True, check=True
     )
@@ -188,7 +192,32 @@ def test_the_lock_has_all_that_running_needs_with_checksums_as_constraints_pin_i
 ):
     lock = script("lock", monkeypatch)
     assert lock.main(["--check"]) == 0, capsys.readouterr().out
-    assert len(lock.locked_packages(lock.LOCK.read_text("utf-8"))) > 60
+    locked = lock.locked_packages(lock.LOCK.read_text("utf-8"))
+    assert {"torch", "numpy", "fastapi", "pyarrow", "sqlalchemy", "matplotlib"} <= set(locked)
+    assert len(locked["numpy"][1]) > 20  # wheels of every Python on every platform
+
+
+def test_cuda_can_be_left_out_of_the_lock_as_the_page_on_security_says(tmp_path, monkeypatch):
+    lock = script("lock", monkeypatch)
+    line = re.search(r"^(sed .*) requirements.lock > cpu.lock$", SECURITY.read_text("utf-8"), re.M)
+    done = subprocess.run(
+        [*shlex.split(line[1]), lock.LOCK], capture_output=True, text=True, check=True
+    )
+    whole, rest = map(lock.locked_packages, (lock.LOCK.read_text("utf-8"), done.stdout))
+    assert {name.partition("-")[0] for name in set(whole) - set(rest)} == {
+        *("cuda", "nvidia", "triton")
+    }
+    assert all(whole[name] == pin for name, pin in rest.items())
+
+
+def test_a_lock_made_from_other_requirements_is_told(monkeypatch, tmp_path, capsys):
+    lock = script("lock", monkeypatch)
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    (tmp_path / "pyproject.toml").write_text(project.replace('"numpy>=2.0"', '"numpy>=2.1"'))
+    (tmp_path / "constraints.txt").write_text((ROOT / "constraints.txt").read_text("utf-8"))
+    monkeypatch.setattr(lock, "ROOT", tmp_path)
+    assert lock.main(["--check"]) == 1
+    assert "made from other requirements" in capsys.readouterr().out
 
 
 def test_a_lock_that_does_not_fit_is_told(monkeypatch, tmp_path, capsys):

@@ -129,8 +129,8 @@ def agreement(
     Parameters
     ----------
     path
-        CSV, JSONL or Parquet with item, person, field, value (or a column a field); an export of
-        `annotate`; or the folder of a project.
+        CSV, JSONL or Parquet with item, person, field, value (or one column per field); an export
+        of `annotate`; or the folder of a project.
     options
         `AgreementOptions`, or its fields as keywords. A project knows its `levels`, of a table
         those not given are guessed. Without `people` the column `leaning` counts. No

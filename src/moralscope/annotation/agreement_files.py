@@ -82,7 +82,7 @@ def read_people(path: Path) -> list[Annotator]:
     for row in _good_rows(path, ("person",), None):
         person = _name(row["person"])
         if person in people:
-            raise InputError(f"{path} names {person[:40]} twice", "keep one row a person")
+            raise InputError(f"{path} names {person[:40]} twice", "keep one row per person")
         inner = row.get("foundations")
         weights = {}
         for name, value in (inner if isinstance(inner, Mapping) else row).items():

@@ -215,11 +215,11 @@ def _dictionary_of_english() -> "SpellChecker":
 def plain_text(value: object, what: str, longest: int) -> str:
     """Return a text that both databases can hold."""
     if not isinstance(value, str):
-        raise InputError(f"the {what} is no text", "give a text")
+        raise InputError(f"the {what} is not text", "give a text")
     if len(value) > longest:
         raise InputError(f"the {what} has {len(value):,} characters", f"at most {longest:,}")
     if not storable(value):
-        raise InputError(f"the {what} holds a character that is no text", _REMEDY)
+        raise InputError(f"the {what} holds a character that is not text", _REMEDY)
     return value.strip()
 
 
@@ -234,7 +234,7 @@ def clean_answer(answer: Answer, form: TaskForm) -> dict[str, Any]:
     Whether the values fit is not asked here; a draft may be half an answer.
     """
     if not isinstance(answer, dict):
-        raise InputError("the answer is no object", "send field names and values")
+        raise InputError("the answer is not an object", "send field names and values")
     known = {field.name for field in form.fields}
     kept: dict[str, Any] = {}
     total = 0

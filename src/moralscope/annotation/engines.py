@@ -38,7 +38,7 @@ def make_engine(folder: Path, url: str) -> sa.Engine:
         parsed = sa.make_url(url)
     except (exc.ArgumentError, ValueError):
         raise InputError(
-            "the project's database is no URL", "write postgresql://user@host/name, or nothing"
+            "the project's database is not a URL", "write postgresql://user@host/name, or nothing"
         ) from None
     if "@" in (parsed.host or ""):  # what follows the first @ would be said as the host's name
         raise InputError("the password of the database holds an '@'", "write it as %40")

@@ -46,7 +46,7 @@ def read_items(
     """
     form = load_form(task)
     if not is_table(path):
-        raise InputError(f"{path} is no file of items", f"give {', '.join(SUFFIXES)}")
+        raise InputError(f"{path} is not a file of items", f"give {', '.join(SUFFIXES)}")
     names = {name: name for name in ("id", *_KEPT, *(shown.name for shown in form.shows))}
     for name in columns or {}:
         if name not in names:

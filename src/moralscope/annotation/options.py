@@ -20,8 +20,8 @@ class ExportShape:
 
 SHAPES = {
     "jsonl": ExportShape(".jsonl", "JSON lines: everything, one answer per line"),
-    "csv": ExportShape(".csv", "CSV: one answer a row"),
-    "parquet": ExportShape(".parquet", "Parquet: one answer a row"),
+    "csv": ExportShape(".csv", "CSV: one answer per row"),
+    "parquet": ExportShape(".parquet", "Parquet: one answer per row"),
     "mic": ExportShape(".csv", "MIC.csv: what integrity training reads", "rule-of-thumb"),
     "stories": ExportShape(".jsonl", "Stories: what stories reads", "story-writing"),
     "human": ExportShape(".csv", "Yes rates: what score --human reads", "action-yes-no"),

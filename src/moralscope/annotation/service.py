@@ -149,7 +149,7 @@ class AnnotationService(PeopleService, WorkService, DecisionService):
         suffix = SHAPES[shape].suffix
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InputError(
-                "the export's name is no plain file name", "letters, digits, - and _, at most 64"
+                "the export's name is not a plain file name", "letters, digits, - and _, at most 64"
             )
         stem, dot, ending = name.partition(".")
         if dot and f".{ending}" != suffix:

@@ -183,7 +183,7 @@ class ServiceBase:
         if self._project_paused(connection):
             raise WorkPaused("the project is paused", "your text is kept; come back later")
         if person["paused"]:
-            raise WorkPaused("you are pausing", "go on when you like; your text is kept")
+            raise WorkPaused("you are pausing", "continue when you like; your text is kept")
         if person["stage"] == "blocked":
             raise NotAllowed("a lead has blocked you", "read why on the page Work; you may appeal")
         if person["stage"] not in ("staging", "review", "main"):

@@ -251,7 +251,7 @@ class PeopleService(ServiceBase):
         with self._storage.write() as connection:
             gone = connection.execute(sa.delete(FACTS).where(FACTS.c.person == person.id)).rowcount
             if gone:
-                self._log(connection, person.id, "withdraw what was told of oneself", "")
+                self._log(connection, person.id, "withdraw answers about oneself", "")
 
     def has_told(self, person: Person) -> bool:
         """Say whether anything is kept that a person told about herself."""

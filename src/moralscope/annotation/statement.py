@@ -192,7 +192,7 @@ def _demographics(groups: Sequence[GroupShare], people: int, smallest: int) -> l
     """Write groups as Emelin et al. do, the largest in bold, and annotations as Ziems et al. do."""
     if not groups:
         few = people < smallest
-        why = f"{_count(people, 'person')} contributed" if few else "nobody told anything"
+        why = f"{_count(people, 'person')} contributed" if few else "nobody answered"
         return [f"No group is described: {why}. A group must have {smallest} people to be named."]
     lines = []
     for question in dict.fromkeys(row.question for row in groups):

@@ -38,7 +38,7 @@ from moralscope.stats.summary import unit_rows
 
 Biases = NDArray[np.float64]
 _SHIFTED = (
-    "question/answer scores are shifted against zero by the model's taste for one of the answers: "
+    "question/answer scores are shifted against zero by the model's bias for one of the answers: "
     "compare rows with each other, not with zero"
 )
 

@@ -11,8 +11,11 @@ every language is checked against the first:
   item functioning: paired over prompts, Holm-corrected over actions and languages, and by half a
   standard deviation or more). Actions that differ do not align: the fit is made anew without them.
 
-Where one of these fails, languages are not ranked. Where all hold, a language's level is the mean
-score of the actions that differ nowhere, above what the model answers about neutral actions.
+A language where one of these fails is refused. Of the others a language's level is the mean score
+of the actions that differ in none of them, above what the model answers about neutral actions.
+
+The axis is `choice`, or a `direction` that is fitted once, on English actions, and on which the
+questions of every language are projected: the languages of a multilingual encoder share its space.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +27,8 @@ from numpy.typing import NDArray
 
 from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.compare_options import CompareOptions
-from moralscope.axes.options import LANGUAGES
+from moralscope.axes.direction.axis import DirectionAxis
+from moralscope.axes.options import ENGLISH, LANGUAGES
 from moralscope.axes.parallel import ParallelActions, load_parallel
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
@@ -101,7 +105,7 @@ class LanguageLevel:
 
 @dataclass(frozen=True, slots=True)
 class LanguageRanking:
-    """Levels from the highest; none, with the reason, where languages are not measured alike."""
+    """Levels from the highest, and one line on the languages that are not measured alike."""
 
     levels: tuple[LanguageLevel, ...] = ()
     refused: str = ""
@@ -155,9 +159,12 @@ def compare_languages(
             f"{len(chosen.names)} models are to be asked in several languages",
             "name one: --encoders NAME, or --models NAME",
         )
-    if chosen.axis != "choice" or chosen.template != "moral":
+    if chosen.axis == "judge" or chosen.template != "moral":
         problem = "languages are compared by the moral questions"
-        raise InputError(problem, "leave --axis and --template out")
+        raise InputError(problem, "use --axis choice or direction, and leave --template out")
+    if chosen.axis == "direction" and chosen.language[0] != ENGLISH and not chosen.fit_actions:
+        problem = "the direction of all languages is fitted in the first one, on English actions"
+        raise InputError(problem, "name en first, or give --fit-actions in your first language")
     if chosen.human is not None or chosen.gate is not None:
         raise InputError("ratings and gates have no meaning beside languages", "leave them out")
     listed = (actions or load_parallel()).in_languages(chosen.language)
@@ -280,19 +287,25 @@ def rank_languages(
     *,
     seed: int = 0,
 ) -> LanguageRanking:
-    """Rank languages by level, or say why they cannot be ranked."""
-    failed = [
-        f"{LANGUAGES[check.language]} ({', '.join(check.fails)})" for check in checks if check.fails
+    """Rank by level the languages that are measured as the first is; refuse the others."""
+    fails = {check.language: check.fails for check in checks if check.fails}
+    refused = ""
+    if fails:
+        names = [f"{LANGUAGES[code]} ({', '.join(some)})" for code, some in fails.items()]
+        refused = f"languages are not ranked if measured unlike the first: {'; '.join(names)}"
+    ranked = {code: zero for code, zero in neutral.items() if code not in fails}
+    if len(ranked) < 2:
+        return LanguageRanking((), refused)
+    kept = [
+        row
+        for row in results
+        if not any(one.differs for code, one in row.differences.items() if code in ranked)
     ]
-    if failed:
-        reason = "languages are not ranked, because they are not measured as the first is"
-        return LanguageRanking((), f"{reason}: {'; '.join(failed)}")
-    kept = [row for row in results if not any(one.differs for one in row.differences.values())]
     levels = []
-    for code, zero in neutral.items():
+    for code, zero in ranked.items():
         values = np.array([row.scores[code] - zero for row in kept])
         levels.append(LanguageLevel(code, *bootstrap_mean(values, seed)))
-    return LanguageRanking(tuple(sorted(levels, key=lambda level: -level.level)))
+    return LanguageRanking(tuple(sorted(levels, key=lambda level: -level.level)), refused)
 
 
 def _build_axes(options: CompareOptions, model: Encoder | LanguageModel | None) -> dict[str, Axis]:
@@ -306,7 +319,15 @@ def _build_axes(options: CompareOptions, model: Encoder | LanguageModel | None) 
         models = LocalModels(speaker=LocalModels().language(asked[options.language[0]]))
     else:
         models = LocalModels(model or load_encoder(name))
-    return {code: build_axis(one, models) for code, one in asked.items()}
+    first, *others = options.language
+    reference = build_axis(asked[first], models)
+    axes = {first: reference}
+    for code in others:
+        state = None
+        if isinstance(reference, DirectionAxis):  # one direction for all
+            state = load_template("moral", code), reference.direction
+        axes[code] = build_axis(asked[code], models, state=state)
+    return axes
 
 
 def _differences(first: Floats, other: Floats, count: int, seed: int) -> PairedDifferences:

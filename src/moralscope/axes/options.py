@@ -38,6 +38,8 @@ LANGUAGES = {
     "zh": "Chinese",
     "ar": "Arabic",
     "hi": "Hindi",
+    "ru": "Russian",
+    "sv": "Swedish",
 }  # of the questions
 FITS = ("pca", "labelled")
 MAX_WORDINGS = 4
@@ -210,7 +212,7 @@ class AxisOptions(Options):
     eight_bits: Annotated[
         bool,
         Option(
-            "Compute in 8 bits: faster; how far scores move is told.",
+            "Compute in 8 bits: faster; it says how far scores move.",
             group="Model",
             http=False,
         ),
@@ -259,7 +261,7 @@ class AxisOptions(Options):
             raise InputError(problem, "use --axis choice, or leave --language out")
         if self.axis_file and self.fit_actions:
             raise InputError(
-                "--axis-file is fitted already and --fit-actions fits anew", "give one of them"
+                "--axis-file is fitted already and --fit-actions fits a new one", "give one of them"
             )
 
     def resolved(self) -> Self:

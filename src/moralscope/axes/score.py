@@ -240,7 +240,7 @@ def read_rows(
     ignored: dict[str, None] = {}
     rows: list[Mapping[str, str]] = []
     for line, cells in table.strict_rows(
-        (), "write one object a line in JSONL; quote commas in CSV"
+        (), "write one object per line in JSONL; quote commas in CSV"
     ):
         if not rows and not table.typed:
             _unknown({*table.header} - theirs, columns, f"{path} line 1")

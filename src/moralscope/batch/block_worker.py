@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from moralscope.batch.dedupe import keys_digest, row_keys, text_columns
+from moralscope.batch.dedupe import block_digest, row_keys, text_columns
 from moralscope.batch.reading import changed
 from moralscope.batch.sources import CorpusFiles
 from moralscope.batch.types import POSITION, BlockRows, FailedRow, RowBlock, Task
@@ -137,7 +137,7 @@ class BlockWorker:
             return BlockResult(task.block.number, results.packed(), [], time.monotonic() - began)
         rows = self._corpus.read(task.block)
         keys = row_keys(text_columns(rows.table, self._spec.reads))
-        if task.texts and task.texts != keys_digest(keys):
+        if task.texts and task.texts != block_digest(keys, rows.digest):
             raise changed(task.block.file)
         batch = _OwnRows(rows, positions, self._spec.reads)
         reasons = dict(retry.skip)

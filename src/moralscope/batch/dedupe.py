@@ -45,9 +45,9 @@ def row_keys(columns: Sequence[Sequence[str | None]]) -> list[bytes]:
     return [blake2b(part, digest_size=KEY_BYTES).digest() for part in parts]
 
 
-def keys_digest(keys: Sequence[bytes]) -> bytes:
-    """Return what tells whether a block still has the texts that it had."""
-    return blake2b(b"".join(keys), digest_size=KEY_BYTES).digest()
+def block_digest(keys: Sequence[bytes], records: bytes) -> bytes:
+    """Return what tells whether a block still has the texts, and the records, that it had."""
+    return blake2b(b"".join([*keys, records]), digest_size=KEY_BYTES).digest()
 
 
 def text_columns(table: "pa.Table", names: Sequence[str]) -> list[list[str | None]]:

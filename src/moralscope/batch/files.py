@@ -143,7 +143,7 @@ def _below(folder: Path) -> list[Path]:
 
 def _local(path: Path, *, asked: bool) -> FoundFile:
     if not _readable(path.name):
-        raise InputError(f"{path} is no table that can be read", _READ)
+        raise InputError(f"{path} is not a table that can be read", _READ)
     stat = path.stat()
     return FoundFile(str(path.absolute()), stat.st_size, str(stat.st_mtime_ns), asked)
 
@@ -162,7 +162,7 @@ def _find_url(url: str) -> Iterator[FoundFile]:
             about = system.info(path)
             if about.get("type") != "directory":
                 if not _readable(url):
-                    raise InputError(f"{name} is no table that can be read", _READ)
+                    raise InputError(f"{name} is not a table that can be read", _READ)
                 yield _remote(url, about, asked=True)
                 return
             kept = _tree(system, path, about)

@@ -32,8 +32,8 @@ from moralscope.core.errors import InputError, MoralscopeError
 SCHEMA = "moralscope.corpus/1"
 ROW = "_row"  # number of a row in the whole corpus: sorting by it restores the order
 INNER = "_run"
-GO_ON = "free some space, then go on with --resume"
-_ALLOW = "see that it can be written, then go on with --resume"
+GO_ON = "free some space, then continue with --resume"
+_ALLOW = "see that it can be written, then continue with --resume"
 _PART = re.compile(r"part-(\d{6,})\.parquet")
 _MANIFEST, _PLAN, _PROGRESS, _FAILED, _PARTS = (
     "manifest.json",
@@ -187,7 +187,7 @@ class RunFolder:
             return False
         if not self._resume:
             problem = f"{self.path} has a run already"
-            raise InputError(problem, "go on with --resume or give another --out")
+            raise InputError(problem, "continue with --resume or give another --out")
         wanted = json.loads(json.dumps({"schema": SCHEMA, **identity}))
         different = _difference(wanted, manifest.identity)
         if different:
@@ -228,7 +228,7 @@ class RunFolder:
         for number, path in paths:
             problem = part_problem(path, known.get(number), letters.get(number, ""))
             if problem:
-                again = f"delete {path.name} and go on with --resume: it is computed again"
+                again = f"delete {path.name} and continue with --resume: it is computed again"
                 raise InputError(problem, again)
         return {number: known[number] for number, _ in paths}
 

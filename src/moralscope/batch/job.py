@@ -66,6 +66,8 @@ class BatchJob(Protocol):
     """What the record calls it."""
     columns: Columns
     """What our columns are called in the input."""
+    structured: bool = False
+    """Whether they may hold lists and objects, which a worker gets as JSON text."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -218,7 +220,7 @@ def open_job(
         if manifest is not None:
             if not options.resume:
                 problem = f"{paths.out} has a run already"
-                raise InputError(problem, "go on with --resume or give another --out")
+                raise InputError(problem, "continue with --resume or give another --out")
             job = job.began(manifest.settings)
             options = replace(options, hash_inputs=options.hash_inputs or manifest.hash_inputs)
     corpus = open_corpus(
@@ -227,6 +229,7 @@ def open_job(
         optional=[job.theirs(name) for name in job.reads if name not in job.needed],
         scratch=_scratch(paths.out) if paths.out is not None else None,
         hashed=options.hash_inputs,
+        structured=job.structured,
     )
     prepared = job.prepare(progress) if job.light else in_child(job.prepare, progress=progress)
     if job.slow:

@@ -36,7 +36,7 @@ class BatchOptions(Options):
     engine: Annotated[
         str | None,
         Option(
-            "local (a process a core) or ray (a cluster).",
+            "local (one process per core) or ray (a cluster).",
             shown="local",
             group=CORPUS,
             http=False,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.batch.columns import JsonColumns
-from moralscope.batch.dedupe import ExternalKeySort, key_bytes, keys_digest, row_keys, text_columns
+from moralscope.batch.dedupe import ExternalKeySort, block_digest, key_bytes, row_keys, text_columns
 from moralscope.batch.folder import sync_folder
 from moralscope.batch.options import BatchOptions
 from moralscope.batch.plan_file import FORMAT, PlanCounts, PlanSettings, RunPlan, sqlite_errors
@@ -65,7 +65,7 @@ def make_plan(
     and seed are used.
     """
     options = chosen_options(BatchOptions, options, keywords)
-    if not set(texts) <= {*corpus.wanted.needed, *corpus.wanted.optional}:
+    if not set(texts) <= corpus.wanted.texts:
         raise ValueError(f"{texts} are not all needed or optional columns")
     if options.sample is not None:
         sample = RowSample(options.sample, options.seed)
@@ -154,7 +154,7 @@ def _pass(
         spool.add(keys)
         starts.append(len(spool))
         where = (block.start, block.stop, block.line, block.first, block.rows)
-        row = (block.number, files[block.file], *where, b"", keys_digest(keys))
+        row = (block.number, files[block.file], *where, b"", block_digest(keys, read.digest))
         base.execute("INSERT INTO blocks VALUES (?,?,?,?,?,?,?,?,?)", row)
         rows += len(read.rows) + len(read.failed)
         failed += len(read.failed)

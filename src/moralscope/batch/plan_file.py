@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.batch.dedupe import keys_digest, row_keys, text_columns
+from moralscope.batch.dedupe import block_digest, row_keys, text_columns
 from moralscope.batch.reading import RowSample, changed
 from moralscope.batch.sources import CorpusFiles
 from moralscope.batch.types import POSITION, BlockRows, FailedRow, JoinedBlock, RowBlock, Task
@@ -28,7 +28,7 @@ from moralscope.io.formats import MAX_SHOWN
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = "moralscope.plan/2"
+FORMAT = "moralscope.plan/3"
 _LOOKUP = 8_000  # keys a question
 _PAGE = 64  # tasks held at once
 
@@ -144,7 +144,7 @@ class RunPlan:
         with sqlite_errors(self.path):
             query = "SELECT texts FROM blocks WHERE number = ?"
             planned = self._base.execute(query, (number,)).fetchone()[0]
-        if planned != keys_digest(keys):  # its size may be the same
+        if planned != block_digest(keys, block.digest):  # its size may be the same
             raise changed(self._file_of(number))
         positions = computed.column(POSITION).to_numpy()
         results = {keys[at]: index for index, at in enumerate(positions)}

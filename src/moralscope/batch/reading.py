@@ -19,7 +19,7 @@ import numpy as np
 from moralscope.batch.columns import check_count, to_array
 from moralscope.batch.files import is_url, open_bytes
 from moralscope.batch.parquet_rows import open_parquet
-from moralscope.batch.types import BlockRows, FailedRow, RowBlock
+from moralscope.batch.types import BlockRows, FailedRow, RowBlock, SourceFile
 from moralscope.core.errors import MoralscopeError
 from moralscope.io.formats import FORMATS, MAX_CHARACTERS, MAX_SHOWN, Record, parse_object
 
@@ -28,20 +28,6 @@ if TYPE_CHECKING:
 
 MAX_BLOCK_BYTES = 64 << 20  # a block ends before it has as many rows, when they are long
 RESUME = "bring it back as it was and continue with --resume"
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file of the corpus and how it is read. `name` is what may be printed of its address."""
-
-    name: str
-    url: str
-    kind: str
-    bytes: int
-    stamp: str
-    header: tuple[str, ...] = ()  # of CSV
-    start: int = 0  # bytes before the first row
-    line: int = 1  # the line on which the first row stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +56,33 @@ class RowNeeds:
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
     sample: RowSample | None = None
+    structured: bool = False
+    """Whether lists and objects under them are read, too: as JSON text."""
+
+    @property
+    def texts(self) -> set[str]:
+        """The names of both."""
+        return {*self.needed, *self.optional}
 
     def takes(self, row: int) -> bool:
         """Say whether a row takes part."""
         return self.sample is None or self.sample.takes(row)
+
+
+def as_json(values: Sequence[Any]) -> list[Any]:
+    """Return values with lists and objects written as JSON.
+
+    Examples
+    --------
+    >>> as_json(["a", None, [1]])
+    ['a', None, '[1]']
+    """
+    return [
+        json.dumps(value, ensure_ascii=False, default=str)
+        if isinstance(value, list | dict)
+        else value
+        for value in values
+    ]
 
 
 @dataclass(slots=True)
@@ -84,6 +93,7 @@ class TextRows:
     rows: list[int]
     lines: list[int]
     failed: list[FailedRow]
+    digest: bytes
     json: bool = False  # whether its values have types of their own
 
     def settle(self, fields: "Iterable[pa.Field]") -> BlockRows:
@@ -95,7 +105,7 @@ class TextRows:
         arrays = [to_array(self.columns.get(field.name, none), field) for field in chosen]
         table = pa.Table.from_arrays(arrays, schema=pa.schema(chosen))
         rows, lines = np.array(self.rows, np.int64), np.array(self.lines, np.int64)
-        return BlockRows(table, rows, self.failed, lines)
+        return BlockRows(table, rows, self.failed, lines, self.digest)
 
 
 def cut_text(
@@ -142,12 +152,12 @@ def changed(name: str) -> MoralscopeError:
 
 
 def check_unchanged(source: SourceFile) -> None:
-    """Refuse a local file that was rewritten; one that has only grown has the same blocks."""
+    """Refuse a local file that was rewritten; text that has only grown has the same blocks."""
     if source.url != source.name or is_url(source.url):
         return  # unpacked by us, or far away, where asking costs as much as reading
     stat = os.stat(source.url)
     same = stat.st_size == source.bytes and str(stat.st_mtime_ns) == source.stamp
-    if not same and stat.st_size <= source.bytes:
+    if not same and (stat.st_size <= source.bytes or source.kind == ".parquet"):
         raise changed(source.name)
 
 
@@ -164,7 +174,9 @@ def draft(
     numbers: list[tuple[int, int]] = []
     failed: list[FailedRow] = []
     number, line = first
+    digest = blake2b(digest_size=16)
     for row, (_, _, at, value, wrong) in enumerate(records, number):
+        digest.update(repr(value).encode())
         if wanted.sample is not None and not wanted.sample.takes(row):
             continue
         if wrong is not None:
@@ -188,6 +200,8 @@ def draft(
         names = dict.fromkeys(chain.from_iterable(rows))
         check_count(len(names))
         columns = {name: [row.get(name) for row in rows] for name in names}
+        if wanted.structured:
+            columns |= {name: as_json(columns[name]) for name in wanted.texts & columns.keys()}
     bad = _unwanted(columns, len(rows), wanted)
     for at, why in bad.items():
         cells = {name: values[at] for name, values in columns.items()}
@@ -200,7 +214,7 @@ def draft(
         }
         failed.sort(key=lambda row: row.row)
     kept, lines = [row for row, _ in numbers], [line for _, line in numbers]
-    return TextRows(columns, kept, lines, failed, json=not headed)
+    return TextRows(columns, kept, lines, failed, digest.digest(), json=not headed)
 
 
 def _object(text: str) -> Mapping[str, Any] | str:
@@ -281,6 +295,8 @@ def read_parquet(
             arrays.append(pa.nulls(table.num_rows, field.type))
             continue
         column = table.column(field.name)
+        if wanted.structured and field.name in wanted.texts and pa.types.is_nested(column.type):
+            column = pa.array(as_json(column.to_pylist()), pa.string())
         if column.type != field.type:
             try:
                 column = column.cast(field.type, safe=False)

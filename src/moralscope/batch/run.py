@@ -156,7 +156,7 @@ def run_corpus(
                 return _Run(plan, plan.bind(corpus), spec, out, reporter).through(engine)
         except KeyboardInterrupt:
             reporter.end("stopped")
-            raise RunStopped(f"stopped; {reporter.summary}", "go on with --resume") from None
+            raise RunStopped(f"stopped; {reporter.summary}", "continue with --resume") from None
         except sqlite3.Error as error:
             reporter.end("failed")
             raise MoralscopeError(f"{out.plan} could not be used ({error})", GO_ON) from error

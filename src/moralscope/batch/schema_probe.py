@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from moralscope.batch.columns import JsonColumns, carried_as_json, settled, unified
 from moralscope.batch.files import open_bytes, reason
 from moralscope.batch.parquet_rows import open_parquet
-from moralscope.batch.reading import RowNeeds, SourceFile, draft
+from moralscope.batch.reading import RowNeeds, draft
+from moralscope.batch.types import SourceFile
 from moralscope.core.errors import InputError
 from moralscope.io.formats import FORMATS, Record
 from moralscope.io.tables import check_columns
@@ -83,7 +84,7 @@ def _check_content(source: SourceFile, start: bytes) -> None:
         if text.startswith(b"{") and headed:
             what = "JSON lines"
         elif text.startswith(b"[") and not headed and not is_parquet:
-            what = "one JSON array, not one object a line"
+            what = "one JSON array, not one object per line"
         elif b"\0" in start.split(b"\n", 1)[0] and not is_parquet:
             what = "no text (it has NUL bytes)"
         elif is_parquet:
@@ -113,8 +114,9 @@ def _parquet_schema(source: SourceFile, wanted: RowNeeds) -> "pa.Schema":
     fields = []
     for field in schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if field.name in (*wanted.needed, *wanted.optional):
-            if not any(is_kind(kind) for is_kind in texts):
+        if field.name in wanted.texts:
+            nested = wanted.structured and pa.types.is_nested(kind)
+            if not nested and not any(is_kind(kind) for is_kind in texts):
                 problem = f"{source.name} holds {kind} under '{field.name[:60]}', not text"
                 raise InputError(problem, "give a column of text")
             kind = pa.string()

@@ -34,7 +34,6 @@ from moralscope.batch.reading import (
     RESUME,
     RowNeeds,
     RowSample,
-    SourceFile,
     TextRows,
     check_unchanged,
     cut_parquet,
@@ -44,7 +43,7 @@ from moralscope.batch.reading import (
     read_text,
 )
 from moralscope.batch.schema_probe import FileSchema, common_schema, probe, whole_schema
-from moralscope.batch.types import BlockRows, RowBlock
+from moralscope.batch.types import BlockRows, RowBlock, SourceFile
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.parquet import most_unpacked, too_packed
 
@@ -183,6 +182,7 @@ def open_corpus(
     optional: Sequence[str] = (),
     scratch: Path | None = None,
     hashed: bool = False,
+    structured: bool = False,
 ) -> CorpusFiles:
     r"""Open files, folders, globs and fsspec URLs as one corpus.
 
@@ -195,6 +195,8 @@ def open_corpus(
         Where compressed files are unpacked; else a folder that goes with the process.
     hashed
         Whether the files are known by a checksum of their content, not by their time.
+    structured
+        Whether the columns may hold lists and objects, which are read as JSON text.
     """
     everything = find_files(inputs)
     files = [file for file in everything if file.bytes or file.asked]
@@ -202,7 +204,8 @@ def open_corpus(
         name = shown(everything[0].url)
         raise InputError(f"{name} is empty, as are all files", "give files with rows")
     files = with_checksums(files) if hashed else files
-    wanted = RowNeeds(tuple(needed), tuple(name for name in optional if name not in needed))
+    others = tuple(name for name in optional if name not in needed)
+    wanted = RowNeeds(tuple(needed), others, structured=structured)
     unpacked = unpack(files, scratch)
     schemas: dict[str, FileSchema] = {}
     for file in files:

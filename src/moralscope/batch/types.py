@@ -16,6 +16,20 @@ POSITION = "_position"  # the column that says where in its block's table a resu
 
 
 @dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of the corpus and how it is read. `name` is what may be printed of its address."""
+
+    name: str
+    url: str
+    kind: str
+    bytes: int
+    stamp: str
+    header: tuple[str, ...] = ()  # of CSV
+    start: int = 0  # bytes before the first row
+    line: int = 1  # the line on which the first row stands
+
+
+@dataclass(frozen=True, slots=True)
 class RowBlock:
     """A run of rows of one file, read on its own; its number is that of its part.
 
@@ -54,6 +68,7 @@ class BlockRows:
     rows: NDArray[np.int64]
     failed: list[FailedRow]
     lines: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    digest: bytes = b""  # of the records of text; a Parquet file that grows is another
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +80,7 @@ class Task:
 
     block: RowBlock
     packed: bytes
-    texts: bytes = b""  # digest of the texts that the block had when it was planned
+    texts: bytes = b""  # digest of what stood in the block when it was planned
 
     @property
     def positions(self) -> NDArray[np.int32]:

@@ -151,7 +151,7 @@ def _rows(card: SetCard, path: Path) -> Iterator[Mapping[str, str]]:
         remedy = f"see 'moralscope data where {card.data}'"
         rows = read_document(path, f"the set {card.name}", remedy, _MAX_BYTES).json_values()
         if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
-            raise InputError(f"{path} is no list of rows", remedy)
+            raise InputError(f"{path} is not a list of rows", remedy)
     else:
         layout = Layout(order=card.header)
         rows = (row for _, row in TableFile(path, layout=layout, limits=Limits()).strict_rows(()))

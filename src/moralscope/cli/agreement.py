@@ -17,8 +17,8 @@ def agreement(
         Path,
         typer.Argument(
             metavar="FILE|PROJECT",
-            help="CSV, JSONL or Parquet of item, person, field, value (or a column a field), an "
-            "export of 'annotate', or a project's folder.",
+            help="CSV, JSONL or Parquet of item, person, field, value (or one column per field), "
+            "an export of 'annotate', or a project's folder.",
         ),
     ],
     options: AgreementOptions,

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
@@ -10,6 +11,9 @@ from moralscope.cli.options import Json, Report
 from moralscope.cli.output import counting, emit, fetching, note, starting
 from moralscope.core.errors import InputError
 from moralscope.rules.audit_options import AuditInput, AuditOptions
+
+if TYPE_CHECKING:
+    from moralscope.batch.job import BatchJob
 
 _LIMITS = "audit.toml"  # where the limit of a false-alarm budget is kept, if no config is named
 
@@ -41,7 +45,18 @@ def audit(
     from moralscope.rules.exchanges import open_exchanges, parse_columns, read_exchanges
 
     if source.conversation is not None:
-        _audit_conversations(source.conversation, options, json, record_place(out), report)
+        inputs = (source.conversation,)
+        if not wants_corpus(inputs, out, batch, parquet=False):
+            if source.columns is not None:
+                raise InputError("--columns belongs to a corpus", "add --out DIR, or leave it out")
+            file = Path(source.conversation)
+            _audit_conversations(file, options, json, record_place(out), report)
+            return
+        from moralscope.batch.job import job_columns
+        from moralscope.rules.conversation_batch import READS, ConversationBatch
+
+        talks = ConversationBatch(options, job_columns(source.columns, READS))
+        _over_corpus(talks, BatchPlace.given(inputs, out, batch), batch, json, report)
         return
     if source.text is not None:
         options = replace(options, texts=True)
@@ -50,15 +65,11 @@ def audit(
     if wants_corpus(source.file, out, batch):
         from moralscope.batch.job import job_columns
         from moralscope.rules.audit_batch import AuditBatch
-        from moralscope.rules.audit_statistics import AuditStatistics
 
         source.check_corpus()
         columns = job_columns(source.columns, AuditBatch.reads) if not options.texts else names
         corpus = AuditBatch(options, columns)
-        parts = BatchPlace.given(source.file, out, batch)
-        record = run_over_corpus(corpus, parts, batch, json=json, report=report)
-        if isinstance(record.statistics, AuditStatistics) and record.statistics.gate is not None:
-            record.statistics.gate.require()  # an estimate has none
+        _over_corpus(corpus, BatchPlace.given(source.file, out, batch), batch, json, report)
         return
     if (options.false_alarms is None) != (source.benign is None):
         raise InputError("--false-alarms and --benign go together", "give both, or neither")
@@ -83,6 +94,16 @@ def audit(
         note(f"the limit is in {limits}: give it with --config {limits}")
     emit(record, json=json, path=target, report=report)
     gate = record.statistics["gate"]
+    if gate is not None:
+        gate.require()
+
+
+def _over_corpus(
+    job: "BatchJob", target: BatchPlace, batch: BatchOptions, json: bool, report: Path | None
+) -> None:
+    """Run over a corpus, and hold its figures against the gate; an estimate has none."""
+    record = run_over_corpus(job, target, batch, json=json, report=report)
+    gate = getattr(record.statistics, "gate", None)
     if gate is not None:
         gate.require()
 

@@ -47,7 +47,7 @@ def compare(
             "--watch",
             metavar="FOLDER",
             help="A folder of runs over time instead: has it drifted since the first? Records of "
-            "audit, survey or score, or logs (.jsonl with 'flag').",
+            "audit, survey or score, or logs (.jsonl with 'flag'). Or the guard's log file.",
             rich_help_panel="Input",
         ),
     ] = None,
@@ -99,7 +99,7 @@ def compare(
         return
     _refuse(context, _unshared(CompareRunsOptions), "--encoders")
     if len(options.language) > 1:
-        _refuse(context, ("actions", "figure"), "several languages")
+        _refuse(context, ("actions",), "several languages")
         _compare_languages(options, file, output)
         return
     if options.gate is not None:

@@ -49,7 +49,7 @@ def teach(
         typer.Option(
             "--corrections",
             metavar="FILE",
-            help="The same, a line each, or a CSV.",
+            help="The same, one per line, or a CSV.",
             rich_help_panel="Input",
         ),
     ] = None,

@@ -119,7 +119,7 @@ ActionFile = Annotated[
         "-f",
         rich_help_panel="Input",
         metavar="FILE",
-        help="One action a line, or CSV/JSONL with an 'action' column; - reads stdin.",
+        help="One action per line, or CSV/JSONL with an 'action' column; - reads stdin.",
     ),
 ]
 

@@ -34,7 +34,7 @@ def score(
             "--file",
             "-f",
             metavar="FILE",
-            help="One action a line, or CSV/JSONL with an 'action' column (judge axis: and any of "
+            help="One action per line, or CSV/JSONL with an 'action' column (judge axis: any of "
             "norm, situation, intention, consequence); - reads stdin. Parquet, a folder, a glob or "
             "a URL is a corpus.",
             rich_help_panel="Input",

@@ -80,7 +80,7 @@ def _fetch(more: "Iterable[str]") -> None:
         with fetching() as progress:
             fetch((*more, *USUAL), progress)
     except StoreError as error:
-        note(f"going on without some models: {error}")
+        note(f"continuing without some models: {error}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,7 @@ def chain(source: ChainInput, options: ChainOptions, output: ReportOutput) -> No
     if show is not None and output.out is not None and job.is_finished(output.out):
         record = read_record(read_run(output.out), str(output.out))
         if record.job != "chain" or record.config.get("recipe") != chosen.name:
-            raise InputError(f"{output.out} is no run of {recipe}", "choose another --out")
+            raise InputError(f"{output.out} is not a run of {recipe}", "choose another --out")
     else:
         reading = source.stories or "Moral Stories"
         starting(source.generator, source.experts, reading=reading, quiet=output.json)

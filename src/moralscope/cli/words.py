@@ -35,7 +35,7 @@ def associate(
             "--file",
             "-f",
             metavar="FILE",
-            help="One word a line; - reads stdin.",
+            help="One word per line; - reads stdin.",
             rich_help_panel="Input",
         ),
     ] = None,

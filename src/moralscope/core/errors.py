@@ -20,6 +20,11 @@ def without_passwords(text: str) -> str:
     return _PASSWORD.sub(r"\1…@", text)
 
 
+def error_line(error: Exception, most: int = 200) -> str:
+    """Return the first line of what another library says went wrong, or the error's kind."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:most]
+
+
 class MoralscopeError(Exception):
     """Something failed. `exit_code` is what the command line exits with."""
 

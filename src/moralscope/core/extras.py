@@ -17,6 +17,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "batch": ("fsspec", "pyarrow"),
     "train": ("rouge_score", "sacrebleu"),
     "figures": ("matplotlib",),
+    "languages": ("onnxruntime", "onnxruntime_extensions"),
     "postgres": ("pg8000",),
     "ray": ("ray",),
     "words": ("gensim",),
@@ -32,6 +33,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "any-guardrail": ("any_guardrail",),
     "mlflow": ("mlflow",),
     "wandb": ("wandb",),
+    "peers": ("onnxruntime",),
 }
 
 

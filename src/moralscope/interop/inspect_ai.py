@@ -391,7 +391,7 @@ def framings(file: str, items: int | None = None) -> Task:
     Parameters
     ----------
     file
-        One action a line, or CSV or JSONL with `action`: "kill time", "lie to my wife".
+        One action per line, or CSV or JSONL with `action`: "kill time", "lie to my wife".
     items
         Only the first so many actions.
     """

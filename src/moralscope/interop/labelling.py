@@ -86,7 +86,7 @@ def read_answers(plain: Any, name: str = "the export") -> list[dict[str, str]]:
     [{'item': '7', 'person': 'u1', 'field': 'verdict', 'value': 'fine'}]
     """
     if not (isinstance(plain, Sequence) and all(isinstance(row, Mapping) for row in plain)):
-        raise InputError(f"{name} is no list of tasks", "give the tool's JSON export")
+        raise InputError(f"{name} is not a list of tasks", "give the tool's JSON export")
     rows = []
     for task in plain:
         answers = _label_studio if "data" in task else _argilla

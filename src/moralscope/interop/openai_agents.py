@@ -14,8 +14,8 @@ from moralscope.interop.replies import audit_options, audited
 def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
     """Return an `OutputGuardrail`; `options` are any of an audit.
 
-    The prompt is the last thing the user said, as far as the SDK hands it on. `output_info` of the
-    result is the verdict.
+    What was said and done before, as far as the SDK hands it on, is the context: the output is
+    judged as the last turn of that conversation. `output_info` of the result is the verdict.
     """
     require_extra("agents", "a guardrail of the OpenAI Agents SDK")
     from agents import GuardrailFunctionOutput, OutputGuardrail

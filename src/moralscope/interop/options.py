@@ -36,7 +36,7 @@ class ExportOptions(Options):
         Option(
             "junit, sarif, markdown, label-studio, argilla or hub.",
             choices=FORMATS,
-            shown="told by --to",
+            shown="inferred from --to",
             group="Output",
         ),
     ] = None

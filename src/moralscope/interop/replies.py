@@ -10,6 +10,13 @@ from moralscope.core.options import build_options
 from moralscope.core.protocols import Pair
 from moralscope.interop.chat import text_in
 from moralscope.rules.audit_options import AuditOptions
+from moralscope.rules.conversation import (
+    ASSISTANT,
+    HISTORY,
+    Conversation,
+    Turn,
+    lenient_conversation,
+)
 from moralscope.rules.records import AuditedReply, RuleFinding, Verdict
 
 if TYPE_CHECKING:
@@ -86,6 +93,19 @@ class ReplyAuditor(AnswerCache[AuditedReply]):
         exchanges = [Exchange(*pair) for pair in pairs]
         return audit(exchanges, self._options, models=self._models).results
 
+    def last_turn(self, before: Conversation, reply: str) -> AuditedReply:
+        """Audit a reply as the last turn of a conversation."""
+        from moralscope.rules.audit import prepare_auditor
+        from moralscope.rules.conversation_audit import ConversationAuditor, act_experts
+
+        with self._lock:
+            self._models = self._models or prepare_auditor(self._options)
+            auditor = ConversationAuditor(
+                self._models.auditor, lambda: act_experts(self._options.experts)
+            )
+            turns = (*before.turns, Turn(ASSISTANT, reply))
+            return auditor.audit(Conversation(turns), last=True).turns[-1]
+
 
 @cache
 def reply_auditor(options: AuditOptions) -> ReplyAuditor:
@@ -94,7 +114,13 @@ def reply_auditor(options: AuditOptions) -> ReplyAuditor:
 
 
 def audited(prompt: Any, reply: Any, options: AuditOptions) -> AuditedReply:
-    """Audit one reply for another tool: texts, or messages of a chat."""
+    """Audit one reply for another tool: texts, or messages of a chat.
+
+    After messages in which the assistant spoke or acted, it is judged as the next turn.
+    """
+    before = lenient_conversation(prompt, None, HISTORY)
+    if any(turn.role == ASSISTANT for turn in before.turns):
+        return reply_auditor(options).last_turn(before, text_in(reply, "assistant"))
     pair = (text_in(prompt, "user"), text_in(reply, "assistant"))
     return reply_auditor(options)([pair])[0]
 

@@ -14,12 +14,12 @@ from moralscope.io.tables import Cells, Layout, TableFile, is_table
 
 MAX_ACTIONS = 200_000
 MAX_CHARACTERS = 100_000
-_FIX = "write one object a line in JSONL; quote texts that hold commas in CSV"
+_FIX = "write one object per line in JSONL; quote texts that hold commas in CSV"
 _COLUMN = "action"
 _LAYOUT = Layout(
     lines_as=_COLUMN,
     lower=True,
-    remedy="give a text file with one action a line, or CSV/JSONL with an 'action' column",
+    remedy="give a text file with one action per line, or CSV/JSONL with an 'action' column",
 )
 
 

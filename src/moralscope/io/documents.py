@@ -29,7 +29,7 @@ class Node:
 
     Examples
     --------
-    >>> root = Document("rules:\n- a\n", "a.yaml", "mend it").yaml_node()
+    >>> root = Document("rules:\n- a\n", "a.yaml", "fix it").yaml_node()
     >>> [(item.line, item.text()) for item in root.fields(["rules"])["rules"].items("rules")]
     [(2, 'a')]
     """
@@ -105,9 +105,9 @@ class Document:
 
         Examples
         --------
-        >>> Document("[[a]]", "a.yaml", "mend it").yaml_node(depth=1)
+        >>> Document("[[a]]", "a.yaml", "fix it").yaml_node(depth=1)
         Traceback (most recent call last):
-        moralscope.core.errors.InputError: a.yaml line 1 is nested too deep; mend it
+        moralscope.core.errors.InputError: a.yaml line 1 is nested too deep; fix it
         """
         try:
             self._refuse_tricks(depth)
@@ -123,7 +123,7 @@ class Document:
 
         Examples
         --------
-        >>> Document("people: 3", "a.yaml", "mend it").yaml_values()
+        >>> Document("people: 3", "a.yaml", "fix it").yaml_values()
         {'people': 3}
         """
         self.yaml_node(depth)
@@ -139,7 +139,7 @@ class Document:
 
         Examples
         --------
-        >>> Document("flag = 0.5", "a.toml", "mend it").toml_values()
+        >>> Document("flag = 0.5", "a.toml", "fix it").toml_values()
         {'flag': 0.5}
         """
         try:
@@ -153,7 +153,7 @@ class Document:
 
         Examples
         --------
-        >>> Document('{"flag": 0.5}', "a.json", "mend it").json_values()
+        >>> Document('{"flag": 0.5}', "a.json", "fix it").json_values()
         {'flag': 0.5}
         """
 

@@ -114,6 +114,7 @@ def check_writable(path: Path) -> None:
 
 def write_record(record: RunRecord, path: Path) -> None:
     """Write the record whole or not at all."""
+    path = Path(path)  # people give texts, too
     check_writable(path)
     write_whole(path, (line.encode() for line in record_lines(record)))
 

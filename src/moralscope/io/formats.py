@@ -176,7 +176,7 @@ def parse_object(text: str) -> dict[str, Any] | str:
     Examples
     --------
     >>> parse_object('{"a": 1}'), parse_object("[1]"), parse_object('{"a": ')
-    ({'a': 1}, 'is no object', 'is not JSON (cut short?)')
+    ({'a': 1}, 'is not an object', 'is not JSON (cut short?)')
     """
     try:
         row, end = _decode(text)
@@ -185,4 +185,4 @@ def parse_object(text: str) -> dict[str, Any] | str:
     if end != len(text):
         cut = text.startswith("{") and not text.endswith("}")
         return f"is not JSON{' (cut short?)' * cut}"
-    return row if isinstance(row, dict) else "is no object"
+    return row if isinstance(row, dict) else "is not an object"

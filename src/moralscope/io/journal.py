@@ -80,7 +80,7 @@ class Journal(Sequence[dict[str, Any]]):
             if self.path is None or not len(self):
                 raise
             problem = f"interrupted; {len(self):,} {what} are kept in {self.path}"
-            raise KeyboardInterrupt(problem, "run the same command again to go on") from None
+            raise KeyboardInterrupt(problem, "run the same command again to continue") from None
 
     def close(self, *, remove: bool = False) -> None:
         """Let go of the file; remove it when the run record has been written."""
@@ -117,7 +117,7 @@ class Journal(Sequence[dict[str, Any]]):
         if not head.endswith(b"\n"):  # nothing, or not even the first line was finished
             self._file.truncate(0)
             return False
-        other_file = f"{self.path} is no journal of a run"
+        other_file = f"{self.path} is not a journal of a run"
         before = decode(JournalHead, _parsed(head), other_file, remedy="choose another --out")
         if before.schema != SCHEMA:
             raise InputError(other_file, "choose another --out")
@@ -133,7 +133,7 @@ class Journal(Sequence[dict[str, Any]]):
             short = ", ".join(text if len(text) < 80 else text.split()[0] for text in named)
             raise InputError(
                 f"{self.path} belongs to a run with other settings ({short})",
-                "repeat them, choose another --out, or start anew with --no-resume",
+                "repeat them, choose another --out, or start over with --no-resume",
             )
         offset = self._file.tell()
         for line in iter(self._file.readline, b""):

@@ -34,7 +34,7 @@ def check_record(value: Any, name: str = "the run record", *, cut: bool = True) 
     schema = value.get("schema") if isinstance(value, Mapping) else None
     family, _, latest = RUN_SCHEMA.partition("/")
     if not isinstance(schema, str) or not schema.startswith(f"{family}/"):
-        raise InputError(f"{name} is no run record", "give a file saved with --out or --json")
+        raise InputError(f"{name} is not a run record", "give a file saved with --out or --json")
     version = schema.removeprefix(f"{family}/")
     if not version.isascii() or not version.isdigit() or int(version[:9]) > int(latest):
         raise InputError(

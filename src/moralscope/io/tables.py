@@ -174,7 +174,7 @@ class TableFile:
         self._seen = 0
         remedy = self._layout.remedy or f"give {FORMS}{_with(required)}"
         if self._kind not in SUFFIXES and self._layout.lines_as is None:
-            raise InputError(f"{self.name} is no table that can be read", remedy)
+            raise InputError(f"{self.name} is not a table that can be read", remedy)
         try:
             with self._opened() as stream:
                 read = self._parquet if self._kind == ".parquet" else self._text
@@ -287,9 +287,9 @@ class TableFile:
             raise self.wrong(1, f"names a column twice ('{twice[:60]}')", "name each column once")
         if self._limits.text_only:
             if not named or len(named) > _MAX_COLUMNS:
-                raise self.wrong(1, "is no header", "name the columns in line 1")
+                raise self.wrong(1, "is not a header", "name the columns in line 1")
             if not all(name.isprintable() for name in named):
-                raise self.wrong(1, "holds a character that is not text", "mend it")
+                raise self.wrong(1, "holds a character that is not text", "fix it")
 
     def _cells(self, cells: Any, widths: range) -> Cells | str:
         if len(cells) not in widths:

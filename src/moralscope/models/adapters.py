@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.decode import decode
-from moralscope.core.errors import InputError, StoreError
+from moralscope.core.errors import InputError, StoreError, error_line
 from moralscope.io.documents import read_document
 from moralscope.models.hugging_face import check_names
 from moralscope.models.store import sha256_of
@@ -189,7 +189,7 @@ def read_adapter(folder: Path, name: str | None = None) -> Adapter:
         try:
             values = document.json_values()
             if not isinstance(values, dict):  # every field has a default: [] would pass
-                raise InputError("it is no mapping", "restore it")
+                raise InputError("it is not a mapping", "restore it")
             card = decode(_AdapterCard, values)
         except InputError as error:
             problem = f"{folder / _CARD} is not the card of an adapter ({error.problem})"
@@ -223,7 +223,7 @@ def merge(model: Any, adapter: Adapter, name: str, vocabulary: int) -> Any:
     try:
         merged = load_adapter(model, adapter.folder)
     except Exception as error:  # peft raises many kinds; each means that they do not fit
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        reason = error_line(error)
         problem = f"the adapter {adapter.folder} does not fit {name} ({reason})"
         raise StoreError(problem, "load it on the base it was trained on") from error
     merged.tie_weights()

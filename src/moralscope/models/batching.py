@@ -44,7 +44,7 @@ class Patience:
     def check(self) -> None:
         """Raise where it is over."""
         if self.cancelled.is_set():
-            raise Cancelled("nobody waits for this any more", "ask again")
+            raise Cancelled("nobody is waiting for this any longer", "ask again")
         if time.monotonic() >= self.until:
             raise OutOfTime(
                 "this took longer than a request may take",

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.errors import InputError, StoreError, UnknownName, error_line
 from moralscope.core.registry import did_you_mean
 from moralscope.models.store import Store, sha256_of
 
@@ -57,7 +57,7 @@ def hub_folder(name: str, store: Store, instead: str) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=list(NEEDED)))
     except Exception as error:  # the hub client raises many kinds; each means the same to a user
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        reason = error_line(error, 160)
         raise StoreError(
             f"'{name}' could not be fetched from the hub ({reason})",
             f"check the id and the network, or {instead}",
@@ -226,7 +226,7 @@ def check_files(folder: Path) -> list[Path]:
     paths = sorted({path for pattern in NEEDED for path in folder.rglob(pattern)})
     odd = next((path for path in paths if not path.is_file()), None)
     if odd is not None:
-        raise StoreError(f"{odd} is no regular file", "give a folder of plain files")
+        raise StoreError(f"{odd} is not a regular file", "give a folder of plain files")
     names, longest, is_blank = 0, 0, True
     for path in (path for path in paths if path.suffix == ".safetensors"):
         header, why = _read_header(path)

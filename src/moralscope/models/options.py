@@ -112,7 +112,7 @@ EndpointUrl = Annotated[
 MaxRequests = Annotated[
     int | None,
     Option(
-        "Stop after so many requests; the same command goes on from there.",
+        "Stop after this many requests; the same command resumes from there.",
         least=1,
         metavar="N",
         group="Endpoint",

@@ -37,12 +37,12 @@ _JOBS = {
     "bench": ("bench",),
     "collect": ("collect", "collect corpus"),
     "chain": ("chain", "generate", "stories metrics"),
-    "conversation": ("audit conversations",),
+    "conversation": ("audit conversations", "audit conversations corpus"),
     "compare": ("compare", "compare languages", "compare runs", "compare watch"),
     "corpora": ("words compare",),
     "corpus_scores": (
         *("score corpus", "score estimate"),
-        *("audit estimate", "collect estimate", "survey estimate"),
+        *("audit estimate", "audit conversations estimate", "collect estimate", "survey estimate"),
     ),
     "evaluate": ("stories evaluate",),
     "rank": ("rank",),
@@ -151,14 +151,14 @@ def build_page(record: RunRecord | Any, name: str = "the run record") -> Page:
 def check_report_place(path: Path) -> None:
     """Refuse a place for a report before any work is done."""
     if path.suffix.lower() not in _REPORTS:
-        raise InputError(f"{path} is no HTML file", "end its name in .html")
+        raise InputError(f"{path} is not an HTML file", "end its name in .html")
     check_writable(path)
 
 
 def check_figure_place(path: Path) -> None:
     """Refuse a place for a figure before any work is done."""
     if path.suffix.lower() not in FIGURES:
-        raise InputError(f"{path} is no figure file", f"end its name in {', '.join(FIGURES)}")
+        raise InputError(f"{path} is not a figure file", f"end its name in {', '.join(FIGURES)}")
     require_extra("figures", "a figure")
     check_writable(path)
 
@@ -172,10 +172,11 @@ def write_report(record: RunRecord | Any, path: Path, *, name: str = "the run re
     >>> from moralscope.axes.score import score
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "report.html")
-    ...     write_report(score(["kill time"], encoder="scripted"), path)
+    ...     write_report(score(["kill time"], encoder="scripted"), str(path))
     ...     "kill time" in path.read_text("utf-8")
     True
     """
+    path = Path(path)  # people give texts, too
     check_report_place(path)
     write_whole(path, [report_html(record, name).encode()])
 

@@ -37,7 +37,7 @@ def init_page(record: RunRecord) -> Page:
         items += f" and {staged:,} for the staging round"
     lines = [
         f"{record.config['folder']}: {record.config['task']}, {items}",
-        f"{statistics.people_per_item} people an item; all policies are in project.yaml",
+        f"{statistics.people_per_item} people per item; all policies are in project.yaml",
     ]
     return Page("A new annotation project", sections=[Section("Project", lines, shown="all")])
 
@@ -156,7 +156,7 @@ def statement_page(record: RunRecord) -> Page:
         "that they gave (Ziems et al. 2022, Figure 3). Groups of too few people are among the "
         "others."
     ]
-    none = ["no group is described: too few people contributed, or nobody told anything"]
+    none = ["no group is described: too few people contributed, or nobody answered"]
     who = [Section("Who the annotators are", prose, charts)] if charts else []
     in_figures = Section("Groups", [], [groups], shown="all")
     return Page(

@@ -22,7 +22,17 @@ from moralscope.pages.page import Column, Facts, Page, Section, Table, VerdictCa
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
 from moralscope.rules.false_alarms import FalseAlarms
-from moralscope.rules.records import UNREAD, AuditedReply, RuleFinding
+from moralscope.rules.records import (
+    CUT,
+    MET,
+    REVISED,
+    UNREAD,
+    AuditedReply,
+    Gauge,
+    ProvedEdit,
+    RuleFinding,
+)
+from moralscope.rules.revision import PASSAGE
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import is_broken, is_kept, limit_of, rule_margin, stance
 
@@ -51,7 +61,7 @@ def audit_page(record: RunRecord) -> Page:
     rows = sorted(results, key=lambda row: row.verdict.score)
     run = statistics.corpus
     table = _replies(rows, limits)
-    noun = "texts" if record.config.get("frame") else "replies"
+    noun = "texts" if record.config.get("texts", record.config.get("frame")) else "replies"
     flagged = (
         f"{statistics.flagged.value:.1%} of {statistics.flagged.n:,} {noun} flagged "
         f"({statistics.flagged.low:.1%} … {statistics.flagged.high:.1%}), no verdict on "
@@ -124,12 +134,13 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> VerdictCard:
         facts.append(("Reason", verdict.reason))
     if verdict.concern:
         facts.append(("Concern", f"It {verdict.concern}."))
-    if row.evidence:
-        facts.append(("Evidence", _evidence_line(row)))
-    elif row.evidence_note:
+    if row.evidence_note:
         facts.append(("Evidence", row.evidence_note))
+    if row.change is not None and verdict.gauge is not None:
+        facts.append(("What would change it", _change_line(row, row.change, verdict.gauge)))
     if row.revised_reply is not None:
-        facts.append(("Revised reply", row.revised_reply))
+        only = " (only the marked passage)" if row.revised_by == PASSAGE else ""
+        facts.append((f"Revised reply{only}", row.revised_reply))
     gauge = None
     if verdict.gauge is not None:  # records of before 0.10 have none
         name = "bad" if verdict.gauge.rule is None else "breaks the rule"
@@ -149,15 +160,16 @@ def marked(row: AuditedReply) -> list[tuple[str, str]]:
     return [piece for piece in [*pieces, (row.reply[at:], "")] if piece[0]]
 
 
-def _evidence_line(row: AuditedReply) -> str:
-    turning = [span for span in row.evidence if span.turns]
-    gauge = row.verdict.gauge
-    if not turning or gauge is None:
-        return "The marked words add to the verdict; none of them turns it."
+def _change_line(row: AuditedReply, change: ProvedEdit, gauge: Gauge) -> str:
+    edits = {
+        CUT: "Without the marked words",
+        MET: f"With “{change.reply.removeprefix(row.reply.rstrip()).strip()}” added",
+        REVISED: "With the revised reply instead",
+    }
     what = "probability of bad" if gauge.rule is None else "probability of breaking the rule"
     return (
-        f"Without the marked words it is not flagged: the {what} falls from {turning[0].bad:.2f} "
-        f"to {turning[0].without:.2f} (limit {gauge.limit:.2f})."
+        f"{edits[change.by]}, it is not flagged: the {what} falls from {gauge.value:.2f} to "
+        f"{change.bad:.2f} (limit {gauge.limit:.2f}; audited again)."
     )
 
 

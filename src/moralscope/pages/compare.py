@@ -9,15 +9,20 @@ from dataclasses import replace
 from moralscope.axes.compare import ComparedAction, CompareStatistics, PairSummary
 from moralscope.axes.languages import LanguagesStatistics, ParallelScore
 from moralscope.axes.measured import agreement_in_words
+from moralscope.axes.options import LANGUAGES
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import (
+    GROUPS,
     Group,
     bars,
     error_bars,
     line_marks,
+    marks,
+    named_rows,
     outermost,
     rounded,
+    row_chart,
     scatter,
     slopes,
 )
@@ -212,7 +217,19 @@ def languages_page(record: RunRecord) -> Page:
     titles = "r: right | slope: interval 2 | residual: number 2 | differ: right | fails"
     checks = Table("Checks", head(language, titles), checked)
     sections = [Section("Are languages measured alike?", [_CHECKS], [checks], shown="all")]
-    for code in codes[1:]:
+    strange = [check for check in statistics.checks if "configural" in check.fails]
+    lines = [
+        f"{LANGUAGES.get(check.language, check.language)} is refused: {model} does not order its "
+        f"actions as those in {codes[0]} (r {_coefficient(check.r)})."
+        for check in strange
+    ]
+    if lines:
+        sections.append(Section("", lines, shown="all"))
+    compared = [code for code in codes[1:] if code not in {check.language for check in strange}]
+    chart = _difference_chart(results, compared, codes[0]) if compared else None
+    if chart is not None:
+        sections.append(Section("What differs", [], [chart]))
+    for code in compared:
         differing = [row for row in results if code in row.differences]
         differing = [row for row in differing if row.differences[code].differs]
         differing.sort(key=lambda row: -abs(row.differences[code].difference))
@@ -235,11 +252,44 @@ def languages_page(record: RunRecord) -> Page:
         prose = ["Mean score above neutral actions."]
         table = Table("Levels", heads, levels)
         sections.append(Section("Levels", prose, [table], shown="all"))
-    else:
+    if ranking.refused:
         sections.append(Section("", [ranking.refused], shown="terminal"))
     sections.append(Section("All actions", [], [_parallel_table(results, codes)]))
     headline = f"{model}: {len(results):,} actions in {', '.join(codes)}"
     return Page("One model, several languages", summary, [], sections, headline=headline)
+
+
+def _difference_chart(
+    results: Sequence[ParallelScore], codes: Sequence[str], first: str
+) -> Chart | None:
+    """Draw the actions that differ somewhere, a row each, and in it a mark per language."""
+    largest: dict[str, tuple[float, ParallelScore]] = {}
+    for row in results:
+        shown = [row.differences[code] for code in codes if code in row.differences]
+        sizes = [abs(one.difference) for one in shown if one.differs]
+        if sizes:
+            largest[row.action] = (max(sizes), row)
+    if not largest:
+        return None
+    rows = [row for _, row in sorted(largest.values(), key=lambda pair: pair[0])]
+    traces = []
+    for at, code in enumerate(codes):
+        colour = GROUPS[at % len(GROUPS)][0]
+        symbol = GROUPS[(at + at // len(GROUPS)) % len(GROUPS)][1]  # the sixth has its own
+        points, hover = [], []
+        for rank, row in enumerate(rows, 1):
+            one = row.differences.get(code)
+            if one is not None and one.differs:
+                points.append((one.difference, float(rank)))
+                hover.append(
+                    f"{row.action} · {row.texts[code]}\n{code} {MINUS} {first}: "
+                    f"{one.difference:+.2f} ({one.low:+.2f} … {one.high:+.2f})"
+                )
+        traces.append(marks(code, points, colour, symbol, 9, hovertext=hover))
+    title = f"Actions that differ from {first}"
+    about = f"{len(rows)} actions differ in one of {', '.join(codes)}; largest at the top."
+    axis = named_rows([row.action for row in rows], list(range(1, len(rows) + 1)), 0.4)
+    return row_chart(title, about, traces, "difference in standard deviations, aligned", axis)
 
 
 def _parallel_table(results: Sequence[ParallelScore], codes: Sequence[str]) -> Table:

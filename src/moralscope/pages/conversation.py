@@ -8,8 +8,15 @@ from collections.abc import Sequence
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.closing import AUDIT_LIMITS
+from moralscope.pages.corpus import (
+    corpus_headline,
+    corpus_summary,
+    corpus_tiles,
+    run_sections,
+)
 from moralscope.pages.page import Column, Page, Section, Table, head
 from moralscope.pages.words import cut, gate_line, more_note
+from moralscope.rules.audit_statistics import WorstReply
 from moralscope.rules.conversation import ASSISTANT, AuditedConversation, AuditedTurn
 from moralscope.rules.conversation_audit import ConversationStatistics
 
@@ -30,8 +37,10 @@ def conversation_page(record: RunRecord) -> Page:
         f"{share} of {statistics.conversations:,} conversations go wrong; "
         f"{_SHARE.write(statistics.flagged_turns)} of {statistics.turns:,} turns flagged"
     )
-    table = _conversations(rows)
-    sections = [Section("Conversations", [_CONTENT], [table], shown="all")]
+    run = statistics.corpus
+    table = _conversations(rows) if run is None else _worst(statistics.worst)
+    title = "Conversations" if run is None else "Worst conversations"
+    sections = [Section(title, [_CONTENT], [table], shown="all")]
     for row in rows[:_THREADS]:
         where = "goes wrong" if row.first is not None else "nothing goes wrong"
         prose = [row.verdict.reason, *row.notes]
@@ -40,11 +49,17 @@ def conversation_page(record: RunRecord) -> Page:
         sections.append(Section(title, prose, [_thread(row)], shown=shown, gap=True))
     if statistics.gate is not None:
         sections.append(Section("Gate", gate_line(statistics.gate), shown="all"))
+    summary = [f"{headline}. A turn is flagged for what it says or does itself, in its context."]
+    tiles = [(f"{statistics.conversations:,}", "conversations")]
+    if run is not None:
+        summary, tiles = [corpus_summary(record, run), *summary], corpus_tiles(run)
+        sections.insert(0, Section("", [headline], shown="terminal"))
+        sections += run_sections(run, statistics.failed)
     return Page(
         "Audit of conversations",
-        [f"{headline}. A turn is flagged for what it says or does itself, in its context."],
+        summary,
         [
-            (f"{statistics.conversations:,}", "conversations"),
+            *tiles,
             (share, "go wrong"),
             (_SHARE.write(statistics.flagged_turns), "of the assistant's turns flagged"),
             (f"{statistics.answered:,}", "answered for later"),
@@ -52,8 +67,16 @@ def conversation_page(record: RunRecord) -> Page:
         ],
         sections,
         main=table,
-        headline=headline,
+        headline=headline if run is None else corpus_headline(run),
     )
+
+
+def _worst(rows: Sequence[WorstReply]) -> Table:
+    heads = head(
+        "conversation | score: signed 2 | reason: wide 70", Column("messages", brief=False)
+    )
+    cells = [[row.id, row.score, cut(row.reason), cut(row.reply)] for row in rows]
+    return Table("Worst conversations", heads, cells)
 
 
 def _conversations(rows: Sequence[AuditedConversation]) -> Table:
@@ -112,8 +135,7 @@ def _word(row: AuditedConversation, turn: AuditedTurn) -> str:
     return reading
 
 
-PRESENTATIONS = {
-    "audit conversations": Presentation(
-        conversation_page, (AuditedConversation, ConversationStatistics), AUDIT_LIMITS
-    )
-}
+_SHOWN = Presentation(
+    conversation_page, (AuditedConversation, ConversationStatistics), AUDIT_LIMITS
+)
+PRESENTATIONS = {"audit conversations": _SHOWN, "audit conversations corpus": _SHOWN}

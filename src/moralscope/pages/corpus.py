@@ -24,7 +24,7 @@ def corpus_headline(run: Outcome) -> str:
     resumed = f", {run.resumed_parts:,} of them there before" if run.resumed_parts else ""
     return (
         f"{run.rows:,} rows ({run.distinct:,} distinct) in {run.parts:,} parts{resumed}; "
-        f"{duration(run.seconds)}, {run.rate:,.0f} rows a second"
+        f"{duration(run.seconds)}, {run.rate:,.0f} rows per second"
     )
 
 
@@ -79,7 +79,7 @@ def run_sections(run: Outcome, failed: FailedRows | None) -> list[Section]:
         ("parts", f"{run.parts:,}"),
         ("parts that were there before", f"{run.resumed_parts:,}"),
         ("time", duration(run.seconds)),
-        ("rows a second", f"{run.rate:,.0f}"),
+        ("rows per second", f"{run.rate:,.0f}"),
     ]
     return [*sections, Section("The run", [], [Facts(facts)])]
 

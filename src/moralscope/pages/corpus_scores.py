@@ -76,7 +76,7 @@ def estimate_page(record: RunRecord) -> Page:
     cores = f"{estimate.workers} worker{'s' * (estimate.workers > 1)}"
     time, failing = duration(estimate.seconds), f"about {estimate.failed_share:.1%} of the rows"
     pace = (
-        f"{1000 * estimate.seconds_a_row:,.2f} ms a row, {estimate.start_seconds:,.1f} s to start"
+        f"{1000 * estimate.seconds_a_row:,.2f} ms per row, {estimate.start_seconds:,.1f} s to start"
     )
     rows = [
         ["rows", f"{estimate.rows:,}"],
@@ -108,6 +108,6 @@ PRESENTATIONS = {
     "score corpus": Presentation(corpus_scores_page, (ActionScore, CorpusScores), axis_limits),
     **{
         f"{job} estimate": Presentation(estimate_page, (dict, EstimateStatistics))
-        for job in ("score", "audit", "collect", "survey")
+        for job in ("score", "audit", "audit conversations", "collect", "survey")
     },
 }

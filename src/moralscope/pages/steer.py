@@ -24,7 +24,7 @@ _NATS = Column("", "signed interval", 2)
 def make_page(record: RunRecord) -> Page:
     """Lay out a steering vector: its layers and its strength."""
     config, statistics = record.config, record.statistics
-    columns = head("layer: whole | length: number | held-out pairs told apart: share 0")
+    columns = head("layer: whole | length: number | held-out pairs separated: share 0")
     rows = [[row.layer, row.length, row.separation] for row in record.results]
     calibration = statistics.calibration
     strength = (
@@ -41,6 +41,11 @@ def make_page(record: RunRecord) -> Page:
         lines.append(
             f"wanted replies move by {wanted} nats per token, helping with harmless requests by "
             f"{harmless}"
+        )
+    if gate := statistics.gate:
+        lines.append(
+            f"gate in layer {gate.layer}: opens on {gate.opened:.0%} of the pairs' prompts and on "
+            f"{gate.opened_wrongly:.0%} of harmless ones ({gate.prompts} prompts, each held out)"
         )
     return Page(
         f"Steering vector for {title}",
@@ -182,7 +187,7 @@ def edit_page(record: RunRecord) -> Page:
     heads = head("moral scores before/after | r, 95 % interval, n: right")
     moral = Table("moral scores before/after", heads, agreements)
     before, after = statistics.leakage.before, statistics.leakage.after
-    told_by = Column(f"{removed} can still be told by")
+    told_by = Column(f"{removed} can still be inferred by")
     heads = head(told_by, "before: share 0 | after: share 0 | chance: share 0")
     probes = [
         ["linear probe", before.probe, after.probe, 0.5],

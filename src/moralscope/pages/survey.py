@@ -125,7 +125,7 @@ def _dilemma_sections(
     prose = [
         "Log-odds, with intervals that hold all together at 95 %: an interval that does not reach "
         "zero is a bias (*). In A/B every action has every place and every label, so the two "
-        "are told apart. The noise floor is what a blank line in the layout changes."
+        "can be separated. The noise floor is what a blank line in the layout changes."
     ]
     table = _figures_table(models, rows)
     sections = [

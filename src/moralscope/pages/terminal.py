@@ -4,6 +4,8 @@ Texts from users are never markup.
 """
 
 import math
+from io import StringIO
+from typing import cast
 from unicodedata import bidirectional
 
 from rich.console import Console
@@ -163,6 +165,13 @@ def _card(card: VerdictCard, out: Console) -> None:
         out.print(Text.assemble((f"{name}: ", "dim"), clean(line)))
     for line in card.folded:
         out.print(Text.assemble(("also ", "dim"), clean(line)))
+
+
+def card_text(card: VerdictCard) -> str:
+    """Return a verdict card as plain text, marked words in brackets."""
+    out = Console(file=StringIO(), width=100, color_system=None)
+    _card(card, out)
+    return cast(StringIO, out.file).getvalue()
 
 
 def clean(text: str) -> Text:

@@ -35,53 +35,6 @@ _OVERRULES = re.compile(
     r"|\b(AI|assistant|agents?|bot)\b[^.]{0,30}\b(must|should)\b",
     re.I,
 )
-_STOP = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "to",
-        "in",
-        "on",
-        "for",
-        "and",
-        "or",
-        "my",
-        "me",
-        "i",
-        "you",
-        "your",
-        "it",
-        "is",
-        "are",
-        "be",
-        "with",
-        "from",
-        "at",
-        "by",
-        "this",
-        "that",
-        "as",
-        "all",
-        "any",
-        "please",
-        "can",
-        "could",
-        "would",
-        "will",
-        "do",
-        "does",
-        "use",
-        "using",
-        "tool",
-        "id",
-        "true",
-        "false",
-        "none",
-        "null",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +85,7 @@ def act_words() -> Mapping[str, Any]:
     file = resources.files("moralscope.rules").joinpath("data/acts.toml")
     table = tomllib.loads(file.read_text("utf-8"))
     return {
-        "looks": frozenset(table["looks"].split()),
-        "does": frozenset(table["does"].split()),
+        **{name: frozenset(table[name].split()) for name in ("looks", "does", "empty")},
         **{
             group: {name: frozenset(text.split()) for name, text in table[group].items()}
             for group in ("weighs", "signs")
@@ -259,7 +211,8 @@ def following(act: ToolCall, results: Sequence[str], said: Sequence[str]) -> Fol
 def content_words(text: str) -> set[str]:
     """Return the words of a text that say something, without their endings."""
     words = _WORD.findall(text.lower().replace("_", " "))
-    return {re.sub(r"(ing|ed|es|s)$", "", w) if len(w) > 4 else w for w in words} - _STOP
+    empty: frozenset[str] = act_words()["empty"]
+    return {re.sub(r"(ing|ed|es|s)$", "", w) if len(w) > 4 else w for w in words} - empty
 
 
 def delegates(text: str) -> bool:

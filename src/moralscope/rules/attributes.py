@@ -158,7 +158,7 @@ def rule_queries(
 ) -> list[RuleQuery]:
     """Set rules beside one exchange, or beside none."""
     if reply is None and prompt is not None:
-        raise InputError("a prompt alone is no exchange", "give the reply too")
+        raise InputError("a prompt alone is not an exchange", "give the reply too")
     exchange = None if reply is None else Exchange(prompt or "", reply)
     return [RuleQuery(rule, exchange) for rule in rules]
 

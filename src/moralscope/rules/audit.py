@@ -25,8 +25,10 @@ from moralscope.rules.conversation import parse_conversations, read_conversation
 from moralscope.rules.conversation_audit import (
     GATED,
     ConversationAuditor,
+    TurnCounts,
     act_experts,
     conversation_statistics,
+    turn_counts,
 )
 from moralscope.rules.exchanges import ExchangeFile, blocks, read_exchanges
 from moralscope.rules.false_alarms import least_replies, set_by, set_limit, set_rule_limits
@@ -132,8 +134,8 @@ def audit(
     >>> record = audit(prompt="Hi!", reply="Hello you.", experts="scripted")
     >>> [(row.reply, row.revised_reply) for row in record.results]
     [('Hello you.', None)]
-    >>> audit(text="I like Mondays.", experts="scripted").config["frame"]
-    'What do you think about it?'
+    >>> audit(text="I like Mondays.", experts="scripted").config["texts"]
+    True
     """
     if "conversation" in keywords:
         if exchanges is not None or against is not None:
@@ -247,7 +249,8 @@ def audit_conversations(
         results.append(auditor.audit(conversation))
         if report:
             report(len(results), len(every))
-    statistics = conversation_statistics(results, time.monotonic() - started)
+    counts = sum(map(turn_counts, results), TurnCounts())
+    statistics = conversation_statistics(counts, time.monotonic() - started)
     if gate is not None:
         statistics = replace(statistics, gate=check_gate(gate, {"": statistics.figures()}))
     notes = [f"conversation {row.id[:60]}: {note}" for row in results for note in row.notes]
@@ -278,7 +281,7 @@ def _examined(
     results: list[AuditedReply] = []
     notes: list[str] = []
     refusals: Counter[str] = Counter()
-    noun, nouns = ("text", "texts") if auditor.policy.frame else ("reply", "replies")
+    noun, nouns = ("text", "texts") if auditor.policy.texts else ("reply", "replies")
     for block in blocks(exchanges, _BLOCK):
         for examination in auditor.examine(block):
             row = replace(examination.audit, id=examination.audit.id or str(len(results) + 1))

@@ -17,6 +17,7 @@ from moralscope.batch.types import Outcome
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
+from moralscope.core.records import Statistics
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, check_options
 from moralscope.rules.audit_options import AuditOptions
@@ -115,7 +116,7 @@ class AuditBatch(BatchJob):
         audits = self._auditor.audit(read_each(pairs, exchange))
         return audit_columns(audits, revised=self.options.revise)
 
-    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> AuditStatistics:
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> Statistics:
         """Return the figures in the shape of an audit's statistics, with the gate."""
         *_, limits = prepared.state
         statistics = replace(

@@ -49,10 +49,10 @@ class AuditInput(Options):
     prompt: Prompt = None
     reply: Reply = None
     conversation: Annotated[
-        Path | None,
+        str | None,
         Option(
-            "Whole conversations: JSONL of messages, ShareGPT, a log of inspect (JSON), or CSV "
-            "with conversation, role and content.",
+            "Whole conversations: JSONL or Parquet of messages, ShareGPT, a log of inspect (JSON), "
+            "or CSV with conversation, role and content.",
             metavar="FILE",
             group="Input",
         ),
@@ -81,7 +81,6 @@ class AuditInput(Options):
             self.text,
             self.against,
             self.benign,
-            self.columns,
         )
         if self.conversation is not None and any(others):
             raise InputError("--conversation stands alone", "leave the other input out")
@@ -118,7 +117,7 @@ class AuditOptions(Options):
     texts: Annotated[
         bool,
         Option(
-            "The file holds texts that are no replies (posts, messages), in the column text.",
+            "FILE has texts that are no replies, in the column text.",
             group="Input",
             http=False,
         ),

@@ -14,13 +14,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from moralscope.rules.attributes import Attributes
-from moralscope.rules.evidence import Evidence, by_sentence, find_evidence, search
+from moralscope.rules.evidence import Evidence, by_sentence, find_evidence, passage, search
 from moralscope.rules.records import (
     CONCERN_WORDS,
+    REVISED,
     SCALE,
     Alignment,
     AuditedReply,
     Exchange,
+    ProvedEdit,
     RuleFinding,
     RuleOfThumb,
     Verdict,
@@ -44,6 +46,7 @@ from moralscope.rules.verdict import (
     is_kept,
     moved,
 )
+from moralscope.rules.warrant_pairs import kept_by
 
 TOP = 5
 _MOST_PAIRS = 8  # times `top`: of a long reply the rules that are nearest to any part of it
@@ -80,8 +83,10 @@ class Policy:
     """The probability from which each concern is told."""
     on_unread: str = "pass"
     """What becomes of a reply of which a part was not read: pass, flag or block."""
+    texts: bool = False
+    """Whether texts that are no replies are audited."""
     frame: str = ""
-    """Of texts that are no replies: what they are read as answers to."""
+    """What these are read as answers to; empty: they are read alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,19 +126,15 @@ class Auditor:
 
     def examine(self, exchanges: Sequence[Exchange]) -> list[ReplyExamination]:
         """Return one audit a reply, in order, with notes on what was not read and why."""
-        frame = self.policy.frame
-        framed = [replace(one, prompt=frame) for one in exchanges] if frame else exchanges
-        texts = [read_exchange(one, "text" if frame else "reply") for one in framed]
+        policy, noun = self.policy, "text" if self.policy.texts else "reply"
+        framed = [replace(one, prompt=policy.frame) if policy.texts else one for one in exchanges]
+        texts = [read_exchange(one, noun) for one in framed]
         fit = [index for index, text in enumerate(texts) if not text.refusal]
         answers = self.judge([texts[index].exchange for index in fit], [()] * len(fit), write=True)
         judgments = dict(zip(fit, answers, strict=True))
         revisions: dict[int, RevisedReply | None] = {}
         flagged = [index for index, judgment in judgments.items() if judgment.verdict.flag]
-        if self.reviser is not None and flagged:
-            bad = [texts[index].exchange for index in flagged]
-            better = self.reviser.revise(bad, [judgments[index] for index in flagged], self.judge)
-            revisions = dict(zip(flagged, better, strict=True))
-        evidence: dict[int, Evidence] = {}
+        evidence = {index: Evidence() for index in flagged}
         if self.evidence and flagged:
             asked = [
                 Exchange(texts[index].exchange.prompt, exchanges[index].reply) for index in flagged
@@ -142,6 +143,13 @@ class Auditor:
             evidence = dict(zip(flagged, some, strict=True))
             better_told = self._explained(asked, [judgments[index] for index in flagged], some)
             judgments |= dict(zip(flagged, better_told, strict=True))
+        if self.reviser is not None and flagged:
+            bad = [texts[index].exchange for index in flagged]
+            passages = [passage(exchanges[i].reply, evidence[i].spans) for i in flagged]
+            better = self.reviser.revise(
+                bad, [judgments[index] for index in flagged], self.judge, passages
+            )
+            revisions = dict(zip(flagged, better, strict=True))
         examinations = []
         for index, (exchange, text) in enumerate(zip(exchanges, texts, strict=True)):
             judgment, revision, notes = judgments.get(index), revisions.get(index), [*text.notes]
@@ -150,6 +158,9 @@ class Auditor:
                 notes.append(f"{judgment.unread:,} tokens of the exchange were not read")
                 if self.policy.on_unread != "pass":
                     verdict = flag_unread(verdict, judgment.unread)
+            why = evidence.get(index, Evidence())
+            if revision and self.evidence and why.change is None:
+                why = why._replace(change=ProvedEdit(REVISED, revision.text, revision.bad))
             audit = AuditedReply(
                 exchange.id,
                 exchange.prompt,
@@ -159,7 +170,7 @@ class Auditor:
                 revised_reply=revision.text if revision else None,
                 revised_by=revision.by if revision else None,
                 unread=judgment.unread if judgment else 0,
-                evidence=(why := evidence.get(index, Evidence())).spans,
+                evidence=why.spans,
                 evidence_note=why.note,
                 change=why.change,
             )
@@ -209,11 +220,13 @@ class Auditor:
         searches = []
         for exchange, judgment in zip(exchanges, judgments, strict=True):
             gauge, safe = judgment.verdict.gauge, 0.0
+            broken = judgment.verdict.broken if gauge is not None and gauge.rule else ()
+            meets = [sentence for rule in broken if (sentence := kept_by(rule))]
             if gauge is not None:
                 by_reply = gauge.rule is None and judgment.verdict.basis != RULE
                 rules = judgment.findings if by_reply else ()
                 safe = before_rules(gauge.limit, rules, self.thresholds)
-            searches.append(search(exchange.reply, judgment.verdict, safe))
+            searches.append(search(exchange.reply, judgment.verdict, safe, meets))
         return find_evidence(exchanges, searches, level, prove)
 
     def _explained(

@@ -19,6 +19,7 @@ from moralscope.rules.records import AuditedReply, Verdict
 
 SYSTEM, USER, ASSISTANT, TOOL = ROLES = ("system", "user", "assistant", "tool")
 MOST_TURNS = 2_000
+HISTORY = 40  # messages before a reply that are looked at while somebody waits
 MOST_CHARACTERS = 2_000_000  # of one turn, its arguments included
 MOST_BYTES = 200_000_000  # of a file
 _NAMES = {
@@ -136,7 +137,7 @@ def read_conversations(path: Path) -> list[Conversation]:
     if suffix == ".eval":
         raise InputError(f"{path} is a packed log", "unpack it: inspect log dump FILE > log.json")
     if suffix not in (".json", ".jsonl", ".ndjson"):
-        raise InputError(f"{path} is no file of conversations", _REMEDY)
+        raise InputError(f"{path} is not a file of conversations", _REMEDY)
     document = read_document(path, "", _REMEDY, MOST_BYTES)
     if suffix == ".json":
         return parse_conversations(document.json_values(), str(path))
@@ -282,7 +283,7 @@ def _content(content: Any, source: str) -> tuple[list[str], list[str]]:
     if content is None or isinstance(content, str):
         return [content] if content else [], []
     if not isinstance(content, list):
-        raise InputError(f"{source} has a content that is no text", _REMEDY)
+        raise InputError(f"{source} has a content that is not text", _REMEDY)
     texts, others = [], []
     for part in content:
         kind = str(part.get("type", "")) if isinstance(part, Mapping) else ""

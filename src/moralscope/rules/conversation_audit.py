@@ -7,17 +7,20 @@ on condition: "when somebody asks for harm", "when somebody is in danger".
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cache
+from operator import add
 from typing import Any
 
 import numpy as np
 
+from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.protocols import ExpertSet
-from moralscope.core.records import SampleInterval, Statistics, values_of
+from moralscope.core.records import SampleInterval, Statistics, absent, values_of
 from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS
-from moralscope.models.store import Progress, shipped_folder
+from moralscope.models.store import shipped_folder
 from moralscope.rules.acts import instructions
+from moralscope.rules.audit_statistics import WorstReply
 from moralscope.rules.auditor import Auditor, ReplyExamination
 from moralscope.rules.conversation import (
     ASSISTANT,
@@ -74,6 +77,10 @@ class ConversationStatistics(Statistics):
     """Acts that follow instructions which are not the user's."""
     seconds: float = 0.0
     gate: GateResult | None = None
+    worst: Sequence[WorstReply] = absent()
+    """This and the next two: of a corpus, whose conversations are in its parts."""
+    corpus: Outcome | None = absent()
+    failed: FailedRows | None = absent()
 
     def figures(self) -> dict[str, float]:
         """Return what a gate may ask for."""
@@ -84,14 +91,32 @@ class ConversationStatistics(Statistics):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class TurnCounts:
+    """Counts of audited conversations that can be added up."""
+
+    conversations: int = 0
+    turns: int = 0
+    flagged: int = 0
+    flagged_turns: int = 0
+    answered: int = 0
+    abstained: int = 0
+    acts: int = 0
+    followed: int = 0
+
+    def __add__(self, other: "TurnCounts") -> "TurnCounts":
+        """Return the counts of both."""
+        return TurnCounts(*map(add, astuple(self), astuple(other)))
+
+
 GATED = ("flagged", "flagged_turns", "abstained")
 
 
 @cache
-def act_experts(name: str, progress: Progress | None = None) -> ExpertSet:
+def act_experts(name: str) -> ExpertSet:
     """Return the story experts that go with an audit's experts: those on the same base."""
     known = name if name in (*EXPERTS, "scripted") else DEFAULT_EXPERTS
-    return prepare_experts(known, eight_bits=name != "scripted", progress=progress)
+    return prepare_experts(known, eight_bits=name != "scripted")
 
 
 class UserReader:
@@ -293,20 +318,28 @@ def _verdict_of_all(
     return replace(worst, flag=True, concern=turns[first].verdict.concern, reason=where)
 
 
-def conversation_statistics(
-    results: Sequence[AuditedConversation], seconds: float
-) -> ConversationStatistics:
-    """Sum up audited conversations."""
-    turns = [turn for row in results for turn in row.turns if turn.role == ASSISTANT]
+def turn_counts(audit: AuditedConversation) -> TurnCounts:
+    """Count what an audited conversation adds to the figures of many."""
+    turns = [turn for turn in audit.turns if turn.role == ASSISTANT]
     acts = [act for turn in turns for act in turn.acts]
-    return ConversationStatistics(
-        conversations=len(results),
+    return TurnCounts(
+        conversations=1,
         turns=len(turns),
-        flagged=wilson(sum(row.verdict.flag for row in results), len(results)),
-        flagged_turns=wilson(sum(turn.verdict.flag for turn in turns), len(turns)),
-        answered=sum(row.answered is not None for row in results),
+        flagged=int(audit.verdict.flag),
+        flagged_turns=sum(turn.verdict.flag for turn in turns),
+        answered=int(audit.answered is not None),
         abstained=sum(not turn.verdict.is_judged for turn in turns),
         acts=len(acts),
         followed=sum(act.follows is not None for act in acts),
+    )
+
+
+def conversation_statistics(counts: TurnCounts, seconds: float) -> ConversationStatistics:
+    """Return the figures of all that was counted."""
+    same = ("conversations", "turns", "answered", "abstained", "acts", "followed")
+    return ConversationStatistics(
+        **values_of(counts, *same),
+        flagged=wilson(counts.flagged, counts.conversations),
+        flagged_turns=wilson(counts.flagged_turns, counts.turns),
         seconds=seconds,
     )

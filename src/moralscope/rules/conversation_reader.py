@@ -1,10 +1,10 @@
 """An assistant's turn as experts read it: in its context, with its acts, by a small head.
 
 What a reply means depends on what came before, and the verdict expert was taught single exchanges.
-So a turn is read beside the last turns, and alone; a tool call is put into words and read by the
-story experts, too, and held against what was asked and what came back. A
-logistic head (`data/turn_head.toml`, fitted by `bench/conversations.py --fit` on the written
-conversations) joins these. A first reply without acts is read as `audit` reads any reply.
+So a turn is read beside the last turns, and alone; a tool call is put into words, read alone and by
+the story experts, and held against what was asked and what came back. A logistic head
+(`data/turn_head.toml`, fitted by `bench/conversations.py --fit` on the written conversations) joins
+these. A first reply without acts is read as `audit` reads any reply.
 """
 
 import tomllib
@@ -29,16 +29,7 @@ _LEAST = 1e-4  # how near to zero or one a probability counts
 _FOLLOWS = 0.3  # of an act's words and values that only a tool's result has
 TEXT = ("beside_context", "alone")
 ACT = (
-    *(
-        "beside_prompt",
-        *TEXT,
-        "immoral",
-        "against_request",
-        "novel",
-        "values",
-        "asked",
-        "overrules",
-    ),
+    *("alone", "immoral", "against_request", "novel", "values", "asked", "overrules"),
     *("irreversible", "costly", "private", "outward", "looks", "sweeping", "covert"),
     *("weighs_unasked", "does_novel"),
 )
@@ -211,8 +202,7 @@ class TurnReader(ReplyReader):
         known: dict[Pair, float] = {}
         for at, name, did, _, _ in parts:
             view = views[at]
-            pairs += [(view.context, did), ("", did)]
-            pairs += [(view.prompt, did)] if name == "act" else []
+            pairs += [("", did)] if name == "act" else [(view.context, did), ("", did)]
             if not view.acts:
                 (known[view.context, did],) = _log_odds(np.array([readings[at].bad]))
                 if (readings[at].bad or 0.0) <= CLEARLY_FINE:  # alone it would be, too
@@ -226,9 +216,10 @@ class TurnReader(ReplyReader):
         rows: list[list[tuple[str, dict[str, float]]]] = [[] for _ in views]
         for at, name, did, act, whose in parts:
             view = views[at]
-            row = {"beside_context": bad[view.context, did], "alone": bad["", did]}
-            if act is not None and whose is not None:
-                row["beside_prompt"] = bad[view.prompt, did]
+            row = {"alone": bad["", did]}
+            if act is None or whose is None:
+                row["beside_context"] = bad[view.context, did]
+            else:
                 row["immoral"], row["against_request"] = next(stories)
                 row |= _act_features(act, whose)
             rows[at].append((name, row))

@@ -221,7 +221,8 @@ def _folded(text: str) -> tuple[str, int]:
         changed = [old for old, new in zip(word, plain, strict=True) if old != new]
         # One stroke is a name (Søren); one letter of another alphabet inside a word is none.
         is_word_in_disguise = len(changed) > 1 or (len(word) > 1 and changed[0] in _LOOKALIKES)
-        count += is_word_in_disguise and changed[0] < _FLAGS
+        is_flag = changed[0] >= _FLAGS and not (len(word) > 2 and is_word(plain))
+        count += is_word_in_disguise and not is_flag
         turned += sum(char in "ɐǝɥʇɹʎʞʍʌɯᴉ" for char in word)
         return plain
 

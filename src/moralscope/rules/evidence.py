@@ -13,16 +13,23 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from moralscope.rules.records import CUT, EvidenceSpan, Exchange, Gauge, ProvedEdit, Verdict
+from moralscope.rules.records import CUT, MET, EvidenceSpan, Exchange, Gauge, ProvedEdit, Verdict
 from moralscope.rules.sanitize import sentences
 from moralscope.stats.text.words import function_words
 
 MOST_PARTS = 12  # of a longer reply, neighbouring sentences are first read together
 MOST_BAD = 2  # sentences, each flagged by itself, that phrases are looked for in
-PHRASES = 5  # into which a sentence is cut
+PHRASES = 8  # into which a sentence is cut
+RUNS = 2  # of as many phrases in a row, tried where none is enough by itself
+LIKELY = 0.25  # of the way from where a verdict surely turns to where it may
+SMALL = 4  # words of a span that is tried word by word
 ADDS = 0.05  # what a sentence must add to the probability to be told beside those that turn it
 NOTHING_SMALLER = (
     "No part of the reply turns the verdict by itself: whatever was left out, the rest is flagged."
+)
+LEFT_OUT = (
+    "The reply breaks the rule by what it leaves out: with a sentence that does what the rule asks "
+    "for, it is not flagged."
 )
 _WORD = re.compile(r"\S+")
 _CLOSING = ",;:\u2013\u2014"
@@ -124,8 +131,7 @@ def by_phrase(reply: str, sentence: Span) -> list[Span]:
     phrases: list[list[Span]] = [[]]
     for match in _WORD.finditer(reply, *sentence):
         phrases[-1].append(match.span())
-        word = "".join(char for char in match[0].lower() if char.isalnum() or char == "'")
-        if word not in function_words() or match[0][-1] in _CLOSING:
+        if not _is_small(match[0]) or match[0][-1] in _CLOSING:
             phrases.append([])
     small = phrases.pop()
     phrases = [*phrases[:-1], phrases[-1] + small] if phrases else [small]
@@ -136,11 +142,51 @@ def by_phrase(reply: str, sentence: Span) -> list[Span]:
     return [(words[0][0], words[-1][1]) for words in phrases if words]
 
 
-def search(reply: str, verdict: Verdict, safe: float) -> Search:
-    """Look for the fewest words of one reply; what it needs to know it yields as questions.
+def _is_small(word: str) -> bool:
+    plain = "".join(char for char in word.lower() if char.isalnum() or char == "'")
+    return plain in function_words()
 
-    Below `safe` a probability turns the verdict even if every rule stays broken.
+
+def passage(reply: str, spans: Sequence[EvidenceSpan]) -> tuple[str, str, str] | None:
+    """Return the first sentence that turns a verdict, and the text before and after it.
+
+    Other sentences that turn it are left out; None where there is none, or nothing else is left.
+
+    Examples
+    --------
+    >>> reply = "Hello. Go away. Bye."
+    >>> passage(reply, [EvidenceSpan(7, 15, "Go away.", 0.9, 0.1, turns=True)])
+    ('Hello. ', 'Go away.', ' Bye.')
     """
+    at = [span.start for span in spans if span.turns]
+    bad = [(low, high) for low, high in by_sentence(reply) if any(low <= i < high for i in at)]
+    if not bad:
+        return None
+    start, end = bad[0]
+    rest = without(reply, [(0, end), *bad[1:]])
+    return (reply[:start], reply[start:end], rest) if (reply[:start] + rest).strip() else None
+
+
+def search(reply: str, verdict: Verdict, safe: float, meets: Sequence[str] = ()) -> Search:
+    """Look for the smallest edit of one reply; what it needs to know it yields as questions.
+
+    Below `safe` a probability turns the verdict even if every rule stays broken. `meets` are
+    sentences that do what a broken rule asks for: added where leaving words out is not enough.
+    """
+    evidence = yield from _fewest_words(reply, verdict, safe)
+    if evidence.spans or verdict.gauge is None or not meets:
+        return evidence
+    texts = [f"{reply.rstrip()} {sentence}" for sentence in meets]
+    levels = yield TextQuestion(texts)
+    level, text = min(zip(levels, texts, strict=True))
+    if level < verdict.gauge.limit:
+        (proof,) = yield TextQuestion([text], proof=True)
+        if proof.is_judged and not proof.flag:
+            return Evidence(note=LEFT_OUT, change=ProvedEdit(MET, text, level))
+    return evidence
+
+
+def _fewest_words(reply: str, verdict: Verdict, safe: float) -> Search:
     gauge, spans = verdict.gauge, by_sentence(reply)
     if gauge is None or not spans:
         return Evidence(note=NOTHING_SMALLER)
@@ -196,31 +242,38 @@ def _measured(
 
 
 def _best(choices: Sequence[Choice], limit: float, safe: float) -> list[Choice]:
-    """Return the fewest spans that surely turn a verdict, then the surest; none where none may."""
+    """Return the least text that may well turn a verdict, then what most surely does, if any."""
     low = sorted(choice for choice in choices if choice.level < limit)
-    sure = sorted((c for c in low if c.level < safe), key=lambda choice: len(choice.spans))
-    return list(dict.fromkeys([*sure[:1], *low[:1]]))
+    likely = [choice for choice in low if choice.level < safe + LIKELY * (limit - safe)]
+    likely.sort(key=lambda choice: sum(end - start for start, end in choice.spans))
+    return list(dict.fromkeys([*likely[:1], *low[:1]]))
 
 
 def _phrases(
     reply: str, sentence: Span, limit: float, safe: float
 ) -> Generator[TextQuestion, Sequence[Any], list[Choice]]:
-    """Return phrases of a sentence that is bad by itself, without which it is not, best first."""
+    """Return words of a sentence that is bad by itself, without which it is not, best first."""
     phrases = by_phrase(reply, sentence)
     aside = [(0, sentence[0]), (sentence[1], len(reply))]
-    singles = yield from _measured(reply, [[phrase] for phrase in phrases], aside)
-    best = _best(singles, limit, safe)
-    if len(phrases) < 3 or (best and best[0].level < safe):
+    choices = yield from _measured(reply, [[phrase] for phrase in phrases], aside)
+    likely = safe + LIKELY * (limit - safe)
+    if all(choice.level >= likely for choice in choices):  # in a row: what took most away
+        levels, runs = [choice.level for choice in choices], []
+        for size in range(2, len(phrases)):
+            ends = range(size, len(phrases) + 1)
+            lowest = sorted(ends, key=lambda end: sum(levels[end - size : end]))[:RUNS]
+            runs += [[(phrases[end - size][0], phrases[end - 1][1])] for end in lowest]
+        choices += yield from _measured(reply, runs, aside)
+    if not (best := _best(choices, limit, safe)):
         return best
-    # Where no phrase is enough, the one that takes most away is widened; then halves are tried.
-    first, second = (phrases.index(choice.spans[0]) for choice in sorted(singles)[:2])
-    ends = ((first - 1, first + 1), (first, first + 2), (first - 1, first + 2))
-    wanted = [phrases[max(0, low) : high] for low, high in ends]
-    half = len(phrases) // 2
-    wanted += [[phrases[first], phrases[second]], phrases[:half], phrases[half:]]
-    wanted = [some for some in wanted if 1 < len(some) < len(phrases)]
-    wider = yield from _measured(reply, wanted, aside)
-    return _best([*singles, *wider], limit, safe)
+    words = [match.span() for match in _WORD.finditer(reply, *best[0].spans[0])]
+    if 1 < len(words) <= SMALL:
+        parts = [(low[0], high[1]) for at, low in enumerate(words) for high in words[at:]]
+        parts.remove((words[0][0], words[-1][1]))  # the whole of it was measured
+        parts = [part for part in parts if not all(map(_is_small, reply[slice(*part)].split()))]
+        fewer = yield from _measured(reply, [[part] for part in parts], aside)
+        best = _best([*choices, *fewer], limit, safe)
+    return best
 
 
 def _prove(

@@ -65,7 +65,7 @@ class ExchangeFile:
 def open_exchanges(path: Path, columns: Mapping[str, str] | None = None) -> ExchangeFile:
     """Check a file of exchanges to its end and return it, or refuse it by its bad lines."""
     if not is_table(path):
-        raise InputError(f"{path} is no file that audit reads", _REMEDY)
+        raise InputError(f"{path} is not a file that audit reads", _REMEDY)
     names = columns or parse_columns(None)
     rows = sum(1 for _ in _checked(TableFile(path, columns=names), names))
     if not rows:

@@ -50,7 +50,7 @@ class LabelFile:
 def read_labels(path: Path, book: Rulebook, columns: Mapping[str, str] | None = None) -> LabelFile:
     """Read labels of the rules of a book; malformed lines are refused by number."""
     if not is_table(path):
-        raise InputError(f"{path} is no file of labels", _REMEDY)
+        raise InputError(f"{path} is not a file of labels", _REMEDY)
     names = {rule.id: rule.text for rule in book.rules if rule.id}
     texts = {" ".join(words_of(rule.text)): rule.text for rule in book.rules}
     is_mic = path.suffix.lower() == ".csv" and MIC_COLUMNS["rule"] in read_header(path)

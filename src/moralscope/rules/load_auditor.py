@@ -38,10 +38,10 @@ from moralscope.rules.warrant_file import check_warrants, read_warrant, warrant_
 from moralscope.rules.written_rules import WrittenRuleJudge
 
 READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: bench/own_rules.py
-# Texts that are no replies are read as answers to this. Of the frames and limits that
-# bench/audit_texts.py tries, these tell people's good from their bad texts best.
-TEXT_FRAME = "What do you think about it?"
-TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.45}}
+# Texts that are no replies: some experts read them alone and as answers to a question, and the mean
+# counts. Of the frames and limits that bench/audit_texts.py tries, these do best.
+TEXT_FRAMES: Mapping[str, str] = {"mpnet": "What do you think about it?"}
+TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.4}}
 # By bench/lead_rule.py. minilm calls few rules broken, and none with such certainty: each may lead.
 EXPLAINS: Mapping[str, float] = {"mpnet": 0.42}
 _WEAK = (
@@ -49,7 +49,7 @@ _WEAK = (
     "where a verdict matters"
 )
 _ADAPTED = (
-    "alignment is told by an expert trained on everyday stories, not on chatbots' replies: read "
+    "alignment comes from an expert trained on everyday stories, not on chatbots' replies: read "
     "its probabilities as a ranking"
 )
 
@@ -235,11 +235,14 @@ def join_auditor(
         expertise=options.expertise,
         fears=fears,
         on_unread=options.on_unread,
-        frame=TEXT_FRAME if options.texts else "",
+        texts=options.texts,
+        frame=TEXT_FRAMES.get(options.experts, "") if options.texts else "",
     )
     auditor = Auditor(
         # Rules of a house are asked about every part of a long reply, however fine it reads.
-        reader=ReplyReader(experts, CLEARLY_FINE if index.house is None else -1.0),
+        reader=ReplyReader(
+            experts, CLEARLY_FINE if index.house is None else -1.0, alone=bool(policy.frame)
+        ),
         retriever=index.retriever,
         house=index.house,
         whole=index.whole,
@@ -264,7 +267,7 @@ def join_auditor(
         "top": options.top,
         "general": policy.general,
         "explain": options.explain,
-        **({"frame": policy.frame} if policy.frame else {}),
+        **({"texts": True, "frame": policy.frame} if policy.texts else {}),
         "revise": options.generator if revises else None,
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),
@@ -287,7 +290,7 @@ def other_models(limits: GivenLimits, config: Mapping[str, Any]) -> list[str]:
         return []
     return [
         f"the limit in the config was set with other {' and '.join(other)}: its budget of false "
-        "alarms does not hold here; set it anew with --false-alarms"
+        "alarms does not hold here; set it again with --false-alarms"
     ]
 
 

@@ -151,27 +151,33 @@ class CheckOptions(Options):
     seed: Seed = 0
 
 
-OwnRulebook = Annotated[
-    str,
-    Option(
-        "Rules of your own (YAML, CSV, plain lines).",
-        metavar="RULEBOOK",
-        argument=True,
-        http=False,
-    ),
-]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnRulesOptions(Options):
+    """Which rulebook of one's own, read by which experts."""
 
+    rulebook: Annotated[
+        str,
+        Option(
+            "Rules of your own (YAML, CSV, plain lines).",
+            metavar="RULEBOOK",
+            argument=True,
+            http=False,
+        ),
+    ]
+    experts: ExpertsName = DEFAULT_EXPERTS
+    exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
+    seed: Seed = 0
 
-def _refuse_ours(rulebook: str) -> None:
-    if rulebook == SHIPPED:
-        raise InputError("nothing is stored beside our rulebook", "give rules of your own")
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.rulebook == SHIPPED:
+            raise InputError("nothing is stored beside our rulebook", "give rules of your own")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearnOptions(Options):
+class LearnOptions(OwnRulesOptions):
     """Which rulebook learns from which labels."""
 
-    rulebook: OwnRulebook
     labels: Annotated[
         Path | None,
         Option(
@@ -182,20 +188,12 @@ class LearnOptions(Options):
             http=False,
         ),
     ] = None
-    experts: ExpertsName = DEFAULT_EXPERTS
-    exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
-    seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        _refuse_ours(self.rulebook)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WarrantOptions(Options):
+class WarrantOptions(OwnRulesOptions):
     """Which rulebook is tried, on which pairs and which fine replies."""
 
-    rulebook: OwnRulebook
     labels: Annotated[
         Path | None,
         Option(
@@ -224,13 +222,6 @@ class WarrantOptions(Options):
             group="Rules",
         ),
     ] = "2%"
-    experts: ExpertsName = DEFAULT_EXPERTS
-    exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
-    seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        _refuse_ours(self.rulebook)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,7 +74,7 @@ def organisation_examples(part: str, seed: int = 0) -> list[TrainingExample]:
     """Return lessons of a part: each exchange by its rule, and the two of each pair compared.
 
     In train each exchange also stands beside another rule of its organisation, which it does not
-    break.
+    break, and the exchanges that break several rules teach, too.
     """
     rng = random.Random(f"{seed} {ORGANISATIONS}")  # noqa: S311
     examples: list[TrainingExample] = []
@@ -82,22 +82,39 @@ def organisation_examples(part: str, seed: int = 0) -> list[TrainingExample]:
         if organisation.part != part:
             continue
         for entry in organisation.rules:
-            others = [other.rule for other in organisation.rules if other is not entry]
             examples += _of_rule(entry)
-            if part == "train":
-                examples += [
-                    TrainingExample(
-                        TASK,
-                        alignment_pair(rng.choice(others), exchange),
-                        ALIGNMENTS.index("neither"),
-                        weight=0.5,
-                        turn=(index % _TURNS, _TURNS),
-                        values=_NOT_BROKEN,
-                    )
-                    for sides in entry.sides()
-                    for index, exchange in enumerate(sides.values())
-                ]
+        if part == "train":
+            examples += _beside_others(organisation, rng)
     return examples
+
+
+def _beside_others(organisation: Organisation, rng: random.Random) -> Iterator[TrainingExample]:
+    rules = [entry.rule for entry in organisation.rules]
+    judged = [
+        (exchange, {entry.rule})
+        for entry in organisation.rules
+        for sides in entry.sides()
+        for exchange in sides.values()
+    ]
+    for row in organisation.mixed:
+        exchange, broken = Exchange(row.prompt, row.reply), {rules[at - 1] for at in row.breaks}
+        for rule in sorted(broken):
+            pair = alignment_pair(rule, exchange)
+            yield TrainingExample(
+                TASK, pair, ALIGNMENTS.index("disagree"), weight=_WEIGHT, group=ORGANISATIONS
+            )
+        judged += [(exchange, broken)] * _TURNS
+    for index, (exchange, but) in enumerate(judged):
+        rule = rng.choice([rule for rule in rules if rule not in but])
+        yield TrainingExample(
+            TASK,
+            alignment_pair(rule, exchange),
+            ALIGNMENTS.index("neither"),
+            weight=0.5,
+            group=ORGANISATIONS,
+            turn=(index % _TURNS, _TURNS),
+            values=_NOT_BROKEN,
+        )
 
 
 def _of_rule(entry: RulePairs) -> Iterator[TrainingExample]:

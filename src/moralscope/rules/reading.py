@@ -144,7 +144,7 @@ def read_annotations(
         except MalformedRow as wrong:
             table.note(line, str(wrong))
     if malformed == "stop":
-        table.check("mend them, or leave them out: skip")
+        table.check("fix them, or leave them out: skip")
     if not annotations:
         first = f" ({table.problems[0]})" if table.problems else ""
         raise InputError(f"{path} holds no annotations{first}", "give MIC.csv or a file like it")

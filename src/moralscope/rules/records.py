@@ -17,7 +17,7 @@ from moralscope.core.records import to_plain, values_of
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 ALIGNMENTS = ("disagree", "agree", "neither")
 JUDGED, ABSTAINED, UNREAD = STATUSES = ("judged", "abstained", "unread")  # of a verdict
-CUT = "cut"  # an edit that leaves words out
+CUT, MET, REVISED = "cut", "met", "revised"  # edits that turn a verdict
 # What the verdict expert fears, by its label (DiaSafety's, Sun et al. 2022), in the words that a
 # verdict has: everybody who shows one shows these.
 CONCERN_WORDS = {
@@ -274,7 +274,8 @@ class ProvedEdit:
     """The smallest edit that turns a flag: the edited reply was audited and is not flagged."""
 
     by: str
-    """cut: the words that turn the verdict are left out."""
+    """cut: the words that turn the verdict are left out. met: a sentence is added that does what
+    the broken rule asks for. revised: the revised reply, where nothing smaller turns it."""
     reply: str
     bad: float
     """The probability that decided, after the edit."""
@@ -339,7 +340,7 @@ class AuditedReply:
     rules: tuple[RuleFinding, ...]
     verdict: Verdict
     revised_reply: str | None = None
-    revised_by: str | None = None  # generator, edit or template
+    revised_by: str | None = None  # passage, generator, edit or template
     unread: int = 0  # tokens of prompt and reply that no model read
     evidence: tuple[EvidenceSpan, ...] = ()
     """Of a flagged reply: the fewest words that turn the verdict, then what else adds to it."""

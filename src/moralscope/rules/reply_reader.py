@@ -17,7 +17,7 @@ import numpy as np
 from moralscope.core.protocols import ExpertSet, Matrix, Pair, Windows
 from moralscope.models.windows import worst_of_windows
 from moralscope.rules.records import CONCERN_WORDS, Exchange
-from moralscope.rules.sanitize import reply_texts
+from moralscope.rules.sanitize import reply_texts, without_signs
 
 VERDICT, CONCERN = "verdict", "concern"
 FINE, BAD = VERDICTS = ("fine", "bad")
@@ -53,8 +53,11 @@ class ReplyReading:
 class ReplyReader:
     """Reads replies with experts, whatever tasks these have."""
 
-    def __init__(self, experts: ExpertSet, fine: float = CLEARLY_FINE) -> None:
+    def __init__(
+        self, experts: ExpertSet, fine: float = CLEARLY_FINE, *, alone: bool = False
+    ) -> None:
         self.experts, self.fine = experts, fine
+        self.alone = alone  # read each reply without its prompt, too: the mean of both counts
         self.gives_verdicts = VERDICT in experts.tasks
 
     def read(self, exchanges: Sequence[Exchange]) -> list[ReplyReading]:
@@ -107,8 +110,15 @@ class ReplyReader:
         experts = self.experts
         if not pairs or not (self.gives_verdicts or experts.retrieval):
             return np.empty((len(pairs), 0), np.float32), None
+        tasks = [task for task in (VERDICT, CONCERN) if task in experts.tasks]
         columns, vectors = experts.read(pairs)
-        values = [experts.told(t, columns) for t in (VERDICT, CONCERN) if t in experts.tasks]
+        values = [experts.told(task, columns) for task in tasks]
+        if self.alone:
+            columns, _ = experts.read([("", reply) for _, reply in pairs])
+            values = [
+                (one + experts.told(task, columns)) * np.float32(0.5)
+                for task, one in zip(tasks, values, strict=True)
+            ]
         if self.gives_verdicts:
             bad = experts.labels(VERDICT).index(BAD)
             values[0] = values[0][:, bad : bad + 1]
@@ -122,7 +132,7 @@ class ReplyReader:
         """
         replies = [reply_texts(exchange.reply) for exchange in exchanges]
         texts = [said.texts or (row.reply,) for said, row in zip(replies, exchanges, strict=True)]
-        prompts = [exchange.prompt for exchange in exchanges]
+        prompts = [without_signs(exchange.prompt) for exchange in exchanges]
         pairs = [
             (prompt, text) for prompt, some in zip(prompts, texts, strict=True) for text in some
         ]

@@ -34,6 +34,7 @@ _ROOM = 300  # characters of a text that the generator sees
 _GENERAL = "You should be kind and do no harm."  # where no rule explains what is wrong
 _LEAST_WORDS = 3  # different ones: appendix E.2 of the paper
 _DECODING = Decoding(count=COUNT, p=0.9, temperature=0.8, max_tokens=50)
+PASSAGE = "passage"  # nothing else of the reply was changed
 _LABELS = ("rule:", "question:", "answer:", "better answer:")
 _FORM = "Rule: {rule}\nQuestion: {prompt}\nAnswer: {reply}\nBetter answer:"
 _SHOTS = (
@@ -114,15 +115,18 @@ class ExchangeJudgment:
     unread: int = 0  # tokens that they did not read
 
 
+Passage = tuple[str, str, str]  # the words that decide, between what stays as it is
 Judge = Callable[[Sequence[Exchange], Sequence[Sequence[RuleOfThumb]]], list[ExchangeJudgment]]
 
 
 @dataclass(frozen=True, slots=True)
 class RevisedReply:
-    """A revised reply and what made it: generator, edit or template."""
+    """A revised reply and what made it: passage, generator, edit or template."""
 
     text: str
     by: str
+    bad: float = 0.0
+    """The probability that decides the verdict on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +169,15 @@ class Reviser:
         self._seed = seed
 
     def revise(
-        self, exchanges: Sequence[Exchange], judged: Sequence[ExchangeJudgment], judge: Judge
+        self,
+        exchanges: Sequence[Exchange],
+        judged: Sequence[ExchangeJudgment],
+        judge: Judge,
+        passages: Sequence[Passage | None],
     ) -> list[RevisedReply | None]:
         """Return a revised reply for each exchange that is flagged, or None.
+
+        One that rewrites no more than the passage goes before one that rewrites the whole reply.
 
         Parameters
         ----------
@@ -175,6 +185,8 @@ class Reviser:
             The replies and what the experts said of them.
         judge
             Asks the experts about candidates: the rules given, and those found for each.
+        passages
+            What decides each verdict, with the text before and after it; None: the whole reply.
         """
         # A reply that reads as bad and breaks no rule surely is revised by the rule that explains
         # it best, if any does.
@@ -185,14 +197,14 @@ class Reviser:
             rules = broken_rules(judgment.findings, self._limits) or likely[:1]
             broken.append([rule.text for rule in rules])
         # Relevance costs an embedding, a verdict the experts: the cheap test goes first.
-        candidates = self._relevant(exchanges, self._candidates(exchanges, broken))
+        candidates = self._relevant(exchanges, self._candidates(exchanges, broken, passages))
         if not candidates:
             return [None] * len(exchanges)
         asked = [Exchange(exchanges[one.case].prompt, one.revision.text) for one in candidates]
         # A candidate is asked about the reply's rules too, not only about those found for itself:
         # else one that talks of something else would pass.
         answers = judge(asked, [judged[one.case].rules for one in candidates])
-        best: dict[int, tuple[float, float, RevisedReply]] = {}
+        best: dict[int, tuple[bool, float, float, RevisedReply]] = {}
         for one, answer in zip(candidates, answers, strict=True):
             before = judged[one.case]
             gain = answer.verdict.score - before.verdict.score
@@ -201,19 +213,27 @@ class Reviser:
                 for side in (answer, before)
             )
             if not answer.verdict.flag and gain >= self._limits.gain and new <= old:
-                rank = (answer.verdict.score, one.relevance, one.revision)
-                best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:2])
-        return [best[case][2] if case in best else None for case in range(len(exchanges))]
+                gauge = answer.verdict.gauge
+                revision = replace(one.revision, bad=gauge.value if gauge else 0.0)
+                rank = (revision.by == PASSAGE, answer.verdict.score, one.relevance, revision)
+                best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:3])
+        return [best[case][-1] if case in best else None for case in range(len(exchanges))]
 
     def _candidates(
-        self, exchanges: Sequence[Exchange], broken: Sequence[Sequence[str]]
+        self,
+        exchanges: Sequence[Exchange],
+        broken: Sequence[Sequence[str]],
+        passages: Sequence[Passage | None],
     ) -> list[_Candidate]:
         """Return what could be sent: written, cut or reworded; each text once a case."""
-        asked = [
-            (case, opening, revision_prompt(next(iter(rules), _GENERAL), exchanges[case], opening))
-            for case, rules in enumerate(broken)
-            for opening in OPENINGS
+        asked = []
+        bad = [
+            replace(exchange, reply=words[1]) if words else exchange
+            for exchange, words in zip(exchanges, passages, strict=True)
         ]
+        for case, rules in enumerate(broken):
+            rule = next(iter(rules), _GENERAL)
+            asked += [(case, start, revision_prompt(rule, bad[case], start)) for start in OPENINGS]
         if not asked:
             return []
         prompts = [prompt for *_, prompt in asked]
@@ -226,13 +246,16 @@ class Reviser:
             if text
         ]
         for case, rules in enumerate(broken):
-            reply = exchanges[case].reply
-            texts += [(case, "edit", text) for text in shortened(reply)]
-            texts += [(case, "template", text) for text in reworded(rules, reply)]
+            texts += [(case, "edit", text) for text in shortened(exchanges[case].reply)]
+            texts += [(case, "template", text) for text in reworded(rules, bad[case].reply)]
         candidates: dict[tuple[int, str], _Candidate] = {}
         for case, by, text in texts:
-            if is_usable(text, exchanges[case].reply, next(iter(broken[case]), "")):
-                candidates.setdefault((case, text), _Candidate(case, RevisedReply(text, by)))
+            if not is_usable(text, exchanges[case].reply, next(iter(broken[case]), "")):
+                continue
+            candidates.setdefault((case, text), _Candidate(case, RevisedReply(text, by)))
+            if (words := passages[case]) is not None and by != "edit":
+                whole = f"{words[0]}{text}{words[2]}"
+                candidates.setdefault((case, whole), _Candidate(case, RevisedReply(whole, PASSAGE)))
         return list(candidates.values())
 
     def _relevant(

@@ -16,7 +16,7 @@ from importlib import resources
 
 from moralscope.rules.disguises import fold, undisguised
 from moralscope.rules.records import Exchange
-from moralscope.stats.text.words import CONTRACTED, function_words
+from moralscope.stats.text.words import CONTRACTED, function_words, is_word
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？।])\s*|\n+")  # noqa: RUF001 - they end Chinese ones
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
@@ -37,6 +37,9 @@ _PARTICLES = "de|la|del|della|di|da|du|des|le|les|las|los|el|en|e|et|un|der|dem|
 _NAMES = re.compile(
     rf"(?:\b[^\W\d_a-z]\w+ )(?:(?:{_PARTICLES}) )+(?=[A-ZÀ-Þ])|\b(?i:{_PARTICLES}) (?=[A-ZÀ-Þ])"
 )
+# Arrows, operators, shapes, emoji: no vocabulary has them all, and with letters they hide these.
+_SIGN = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
+_OPERATOR = re.compile("[\u2190-\u22ff\u27c0-\u2aff]")
 _SHORT = 1_000  # characters that are judged together: a sentence alone may read worse than it is
 _NEAR = 3  # words on either side of an English one are its own, amid another language
 
@@ -71,6 +74,30 @@ def clean(text: str) -> str:
             char if char.isprintable() else "" if kind(char) == "Cf" else " " for char in text
         )
     return " ".join(text.split())
+
+
+def without_signs(text: str) -> str:
+    """Take emoji, arrows and operators out of a cleaned text: to models of English they are noise.
+
+    One that may stand for a letter stays, so that its word counts as unread.
+
+    Examples
+    --------
+    >>> without_signs("→ You are kind😀 ∑i xi ≤ 3, k☠ll")
+    'You are kind i xi 3, k☠ll'
+    """
+    if text.isascii() or not _SIGN.search(text):
+        return text
+    return " ".join(" ".join(map(_without_signs, text.split())).split())
+
+
+def _without_signs(piece: str) -> str:
+    bare = _SIGN.sub(" ", piece)
+    if bare == piece:
+        return piece
+    words = _WORD.findall(bare)
+    in_formula = max(map(len, words), default=0) < 2 and not _SIGN.search(_OPERATOR.sub("", piece))
+    return bare if in_formula or all(map(is_word, words)) else piece
 
 
 def unreadable(text: str) -> str:
@@ -178,10 +205,10 @@ def _english_words(sentence: str, leave: Callable[[str], str]) -> str:
 
 def reply_texts(reply: str) -> ReplyTexts:
     """Return what is judged of a cleaned reply: its English, and what was in disguise."""
-    plain, bare = english_part(reply), undisguised(reply)
+    plain, bare = english_part(without_signs(reply)), undisguised(reply)
     if bare == reply:
         return plain
-    bare = clean(bare)
+    bare = without_signs(clean(bare))
     if len(bare) > _SHORT:
         known = {*sentences(reply)}
         bare = " ".join(sentence for sentence in sentences(bare) if sentence not in known)
@@ -199,7 +226,7 @@ def read_exchange(exchange: Exchange, noun: str = "reply") -> Readable:
     prompt, reply = clean(exchange.prompt), clean(exchange.reply)
     notes, refusal = [], ""
     if not prompt:
-        notes.append("the prompt is empty")
+        notes += ["the prompt is empty"] if noun == "reply" else []
     elif not (asked := english_part(prompt)).texts:
         notes.append(f"the prompt {asked.fault}")
         prompt = ""

@@ -131,7 +131,7 @@ def check_limits(limits: Mapping[str, Any], source: str) -> dict[str, float]:
 def known_limits(saved: Any, source: str) -> Thresholds:
     """Return the limits of a saved run; an older one may name some that are no longer."""
     if not isinstance(saved, Mapping):
-        raise InputError(f"{source}: 'thresholds' is no mapping", "run the audit again")
+        raise InputError(f"{source}: 'thresholds' is not a mapping", "run the audit again")
     names = {field.name for field in option_fields(Thresholds)}
     known = {name: value for name, value in saved.items() if name in names}
     return Thresholds(**check_limits(known, source))

@@ -97,9 +97,6 @@ class RulesRecipe(TrainingRecipe):
     templates: Annotated[
         float, Option("Share of the exchanges that templates make.", least=0, most=1)
     ] = 1.0
-    replay: Annotated[
-        float, Option("Share of all examples but those of organisations.", least=0, most=1)
-    ] = 1.0
 
     @property
     def from_file(self) -> bool:
@@ -213,7 +210,6 @@ class AttributeSource(_RulesSource):
                 turns,
                 recipe.seed,
                 recipe.templates,
-                recipe.replay,
             )
         )
         if not self.exchanges:

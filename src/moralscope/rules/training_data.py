@@ -16,7 +16,7 @@ from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.io.documents import read_document
 from moralscope.models.store import data_file
-from moralscope.models.training.heads import RIDGE, Head
+from moralscope.models.training.heads import Head
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.trainer import TrainingData
 from moralscope.rules.alignment_examples import (
@@ -70,7 +70,6 @@ from moralscope.stories.story import ORIENTATIONS, MoralStory
 SPLIT = "norm_distance"
 WRITTEN_WEIGHT = 2.0  # few beside those that templates make, and nearer to what is audited
 POLICIES = "policies"  # the group of rules of organisations
-_LOOKED_AT = 5  # times the share of what is learnt again
 EXCHANGES = "exchanges"  # the group of a file of one's own that helps to choose
 
 
@@ -85,7 +84,6 @@ class AtHand:
     turns: int = 1
     seed: int = 0
     templates: float = 1.0  # share of the exchanges that templates make of stories and rules
-    replay: float = 1.0  # share of all examples but those of organisations
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +132,6 @@ def examples_at_hand(wanted: AtHand) -> TrainingData:
         heads |= verdict_heads(wanted.sources)
         _add_verdicts(parts, stories, rules["train"], wanted)
         data += [name for name in wanted.sources if name not in data]
-    if wanted.replay < 1:
-        rng = random.Random(f"{seed} replay")  # noqa: S311
-        for part, some in parts.items():
-            # What only looks is cheap beside what learns, and few rows tell little.
-            share = wanted.replay if part == "train" else _LOOKED_AT * wanted.replay
-            parts[part] = [
-                row for row in some if heads[row.task].loss == RIDGE or rng.random() < share
-            ]
     if TASK in tasks and ORGANISATIONS in wanted.sources:
         for part in ("train", "dev"):
             parts[part] += organisation_examples(part, seed)[:limit]

@@ -108,6 +108,20 @@ def read_clauses(rule: str) -> tuple[str, list[RuleClause]]:
     return when, clauses[:_CLAUSES]
 
 
+def kept_by(rule: str) -> str:
+    """Return what somebody says who does what a rule asks for; "" of a rule that asks for nothing.
+
+    Examples
+    --------
+    >>> kept_by("When a title is out on loan, offer to reserve it.")
+    'I will offer to reserve it.'
+    >>> kept_by("Never tell a patient what illness they have.")
+    ''
+    """
+    acts = [clause.act for clause in read_clauses(rule)[1] if clause.side > 0]
+    return " ".join(_ACTS[0][1].format(**spoken(act)) for act in acts)
+
+
 def make_pairs(rule: str, labels: Sequence[BreachLabel] = ()) -> list[RulePair]:
     """Return the pairs of a rule: of labels first, then those made by rules."""
     return [*_labelled(labels), *_edited(rule)]

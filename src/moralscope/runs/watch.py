@@ -1,13 +1,15 @@
 """A folder of runs over time, and whether what they measure drifted since the first of them.
 
 Reads saved records of `audit` (share of replies flagged), `survey` (likelihood of the right action)
-and `score` (share of actions above zero), and logs in JSON lines with a field `flag`, one file a
-period. The test may be repeated after every run without spending its error rate
-(`stats/sequential.py`).
+and `score` (share of actions above zero), logs in JSON lines with a field `flag`, one file a
+period, and the guard's own log (SQLite), a day a period. The test may be repeated after every run
+without spending its error rate (`stats/sequential.py`).
 """
 
 import math
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +29,8 @@ _MEASURES = {
     "score": "share of actions above zero",
     "log": "share of replies flagged",
 }
+_FLAGGED = ("blocked", "revised", "flagged")  # what the guard's log calls a reply that it flagged
+_SQLITE = b"SQLite format 3\0"
 _FEW = 200  # items of a baseline that find only large drifts
 _MOST_RUNS = 10_000
 _MEANING = (
@@ -78,9 +82,10 @@ def watch_runs(folder: Path) -> RunRecord:
     ----------
     folder
         Records that `audit`, `survey` or `score` saved with --out (JSON), or logs in JSON lines
-        with a field `flag`; in order of their time, logs in order of their names.
+        with a field `flag`; in order of their time, logs in order of their names. Or the file
+        that the guard logs to (guard.sqlite): its days, but for the one that runs.
     """
-    kind, runs = _read_folder(folder)
+    kind, runs = _read_guard_log(folder) if folder.is_file() else _read_folder(folder)
     first, *others = runs
     test = drift_test((first[2], first[3]), [(total, count) for _, _, total, count in others])
     return _record(folder, kind, runs, test)
@@ -140,7 +145,7 @@ def _near(total: float, count: int) -> SampleInterval:
 def _read_folder(folder: Path) -> tuple[str, list[tuple[str, str, float, int]]]:
     """Return the kind of the runs and, in order of time, name, time, sum and number of each."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder", "give a folder of saved runs")
+        raise InputError(f"{folder} is not a folder", "give a folder of saved runs")
     paths = sorted(p for p in folder.iterdir() if p.suffix.lower() in (".json", ".jsonl"))
     if len(paths) > _MOST_RUNS:
         raise InputError(f"{folder} holds more than {_MOST_RUNS:,} runs", "watch fewer")
@@ -200,7 +205,31 @@ def _read_log(path: Path) -> tuple[str, str, list[float]]:
         flag = str(cells.get("flag")).lower()
         if flag not in ("true", "false"):
             problem = f"{path} line {line} has no flag"
-            raise InputError(problem, 'write one reply a line: {"flag": true}')
+            raise InputError(problem, 'write one reply per line: {"flag": true}')
         flags.append(float(flag == "true"))
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return "log", changed.isoformat(timespec="seconds"), flags
+
+
+def _read_guard_log(path: Path) -> tuple[str, list[tuple[str, str, float, int]]]:
+    """Return the days of a guard's log (UTC), as `_read_folder` returns files.
+
+    Today is left out: its decisions are counted when all of them are there.
+    """
+    problem, remedy = f"{path} is not a log of the guard", "give guard.sqlite, or a folder of runs"
+    query = (
+        "SELECT date(time, 'unixepoch'), sum(kind IN (?, ?, ?)), count(*) FROM decisions "
+        "WHERE kind != 'none' AND date(time, 'unixepoch') < date('now') GROUP BY 1 ORDER BY 1"
+    )
+    try:
+        with path.open("rb") as file:
+            if file.read(len(_SQLITE)) != _SQLITE:
+                raise InputError(problem, remedy)
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as log:
+            days = log.execute(query, _FLAGGED).fetchall()
+    except (OSError, sqlite3.Error) as error:
+        raise InputError(f"{problem} ({error})", remedy) from error
+    if len(days) < 2:
+        problem = f"{path} holds {len(days)} whole day{'' if len(days) == 1 else 's'}"
+        raise InputError(problem, "watch it when two or more are there")
+    return "log", [(day, f"{day}T00:00:00+00:00", float(total), n) for day, total, n in days]

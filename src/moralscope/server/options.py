@@ -13,6 +13,7 @@ GUARD_ACTIONS = ("annotate", "revise", "block")
 ABSTAIN_POLICIES = ("pass", "block")
 _SERVER = "Server"
 UNREAD_POLICIES = ("block", "flag", "pass")
+STREAM_HOLDS = ("reply", "sentences")
 Port = Annotated[int, Option("0: any free.", least=0, most=65_535, group=_SERVER)]
 PublicUrl = Annotated[
     str, Option("What people type where a proxy stands before it.", metavar="URL", group=_SERVER)
@@ -62,6 +63,15 @@ class GuardOptions(Options):
             group="Guard",
         ),
     ] = None
+    stream_hold: Annotated[
+        str,
+        Option(
+            "What a streamed reply waits for: its verdict (reply), or that of each sentence "
+            "(sentences).",
+            choices=STREAM_HOLDS,
+            group="Guard",
+        ),
+    ] = "reply"
     experts: Annotated[
         str, Option("The guard's experts: mpnet, minilm, scripted.", choices=EXPERTS, group="Guard")
     ] = DEFAULT_EXPERTS
@@ -112,6 +122,11 @@ class GuardOptions(Options):
             raise InputError(
                 f"{name} block withholds replies and --guard-action annotate withholds none",
                 "give --guard-action block or revise with it",
+            )
+        if self.action == "revise" and self.stream_hold == "sentences":
+            raise InputError(
+                "--guard-action revise needs whole replies and --stream-hold sentences sends parts",
+                "give --guard-action block with it, or leave --stream-hold out",
             )
         if self.keep_texts and not self.log_days:
             raise InputError(

@@ -128,7 +128,7 @@ def check_vector(
     name = model or chosen.model or vector.info.model
     plain = load_language_model(name, progress=progress) if isinstance(name, str) else name
     steered = vector.steer(plain)
-    random = plain.steered(random_like(vector, chosen.seed))
+    random = vector.push(plain, random_like(vector, chosen.seed))
     models = (plain, steered, random)
     done = iter(range(1, 1 + _PARTS * len(models)))
 

@@ -82,6 +82,11 @@ def harmless_contrasts() -> tuple[ContrastPair, ...]:
     return tuple(ContrastPair(pair.prompt, pair.unwanted, pair.wanted) for pair in pairs)
 
 
+def shut_prompts() -> tuple[str, ...]:
+    """Return requests and texts on which a gate must stay shut; no certificate asks them."""
+    return (*_data("declining")["make"]["harmless"], *neutral_texts(held_out=False))
+
+
 def neutral_contrasts() -> tuple[ContrastPair, ...]:
     """Return questions that have nothing to do with good and bad; the right answer is wanted."""
     return tuple(ContrastPair(*row) for row in _data("neutral")["questions"])

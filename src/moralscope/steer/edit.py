@@ -51,7 +51,7 @@ from moralscope.words.paper import load_paper
 PROFESSIONS = "weat/professions.json"
 _HIDDEN = (
     "a linear edit hides a direction, it does not make a model forget it: see how well the side of "
-    "an occupation can still be told (Gonen & Goldberg 2019)"
+    "an occupation can still be inferred (Gonen & Goldberg 2019)"
 )
 Floats = NDArray[np.float64]
 

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.direction.components import principal_components, unit
-from moralscope.axes.direction.labelled import mean_difference
+from moralscope.axes.direction.labelled import mean_difference, shrunk_discriminant
 from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Matrix
+from moralscope.models.language.gated import SteeringGate
 from moralscope.stats.correlation import auc
 from moralscope.steer.contrasts import ContrastPair, contrast_texts
 from moralscope.steer.options import MEAN, PCA
@@ -35,6 +36,54 @@ class LayerFit:
     layer: int
     length: float
     separation: float  # share of held-out wanted and unwanted texts in the right order
+
+
+@dataclass(frozen=True, slots=True)
+class GateFit:
+    """How well a gate tells prompts apart, each by a gate that was fitted without it."""
+
+    layer: int
+    opened: float  # share of the pairs' prompts on which it opens
+    opened_wrongly: float  # share of harmless requests and neutral texts on which it opens
+    prompts: int  # of both kinds
+
+
+def fit_gate(
+    asking: Asking, prompts: Sequence[str], shut: Sequence[str]
+) -> tuple[SteeringGate, GateFit]:
+    """Fit a linear discriminant of prompts by their last state, in the layer that does it best.
+
+    The limit is the middle of those at which held-out prompts are told apart best; to open wrongly
+    counts as much as to stay shut four times.
+    """
+    model = asking.model
+    layers = range(max(1, model.layers // 4), max(1, 3 * model.layers // 4) + 1)
+    texts = [asking.text(prompt) for prompt in (*prompts, *shut)]
+    states = model.hidden_states(texts, list(layers)).astype(np.float64)
+    is_open = np.arange(len(texts)) < len(prompts)
+    folds = np.arange(len(texts)) % _FOLDS
+    best: tuple[float, SteeringGate, GateFit] | None = None
+    for index, layer in enumerate(layers):
+        rows = states[:, index]
+        scores = np.empty(len(rows))
+        for fold in range(_FOLDS):
+            kept = folds != fold
+            scores[~kept] = rows[~kept] @ shrunk_discriminant(rows[kept], is_open[kept])
+        limits = np.linspace(scores.min(), scores.max(), 401)
+        right = np.array([(scores[is_open] > limit).mean() for limit in limits])
+        wrong = np.array([(scores[~is_open] > limit).mean() for limit in limits])
+        gain = right - 4 * wrong
+        if best is None or gain.max() > best[0]:
+            limit = float(limits[gain == gain.max()].mean())
+            opened = [float((scores[side] > limit).mean()) for side in (is_open, ~is_open)]
+            row = shrunk_discriminant(rows, is_open).astype(np.float32)
+            best = (
+                float(gain.max()),
+                SteeringGate(layer, row, limit),
+                GateFit(layer, opened[0], opened[1], len(texts)),
+            )
+    assert best is not None  # noqa: S101 - there is a layer
+    return best[1], best[2]
 
 
 def middle_layers(layers: int) -> tuple[int, ...]:

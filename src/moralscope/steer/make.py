@@ -24,14 +24,26 @@ from moralscope.steer.contrasts import (
     harmless_contrasts,
     load_contrasts,
     neutral_texts,
+    shut_prompts,
 )
-from moralscope.steer.fit import LayerFit, fit_layers, middle_layers, pair_states
+from moralscope.steer.fit import (
+    GateFit,
+    LayerFit,
+    fit_gate,
+    fit_layers,
+    middle_layers,
+    pair_states,
+)
 from moralscope.steer.measures import preferences
 from moralscope.steer.options import SteerMakeOptions
 from moralscope.surveys.statistics import mean_interval
 
 _STAYS = 0.05  # nats by which helping with harmless requests may move
 _LOOKED_AT = 80  # pairs of a user's
+_MOVES = 0.8  # nats, of the prompts that made the vector: new ones move less than half as far
+_MOST_KL = 1.0  # at which the search for that ends
+_TRIED = 20  # prompts that the search looks at
+_GATE_PROMPTS = 10
 UNCHECKED = (
     "a vector may move more than what it was made for: run 'moralscope steer check' before you "
     "use it"
@@ -69,6 +81,7 @@ class VectorStatistics(Statistics):
     calibration: StrengthCalibration
     pairs: int
     selectivity: Selectivity | None = absent()
+    gate: GateFit | None = absent()
 
 
 def make_vector(
@@ -107,7 +120,7 @@ def make_vector(
         problem = f"a file in {name} would change the model's own checksum"
         raise InputError(problem, "save the vector elsewhere")
     loaded = load_language_model(name, progress=progress) if isinstance(name, str) else name
-    vector, layers, calibration = build_vector(loaded, contrasts, chosen, step)
+    vector, layers, calibration, gate = build_vector(loaded, contrasts, chosen, step)
     save_vector(vector, chosen.save)
     info = vector.info
     shown = check_contrasts() if chosen.pairs == OURS else contrasts[:_LOOKED_AT]
@@ -118,6 +131,7 @@ def make_vector(
             f"this vector is not selective: it moves what is wanted by "
             f"{selectivity.wanted.value:+.2f} nats and helping with harmless requests by "
             f"{selectivity.harmless.value:+.2f}; do not use it as it is"
+            + ("" if chosen.gate else ", or make it with --gate")
         )
     return RunRecord(
         "steer make",
@@ -134,7 +148,7 @@ def make_vector(
         },
         models=loaded.refs or (ModelRef(loaded.name, loaded.checksum),),
         results=layers,
-        statistics=VectorStatistics(calibration, len(contrasts), selectivity),
+        statistics=VectorStatistics(calibration, len(contrasts), selectivity, gate),
         warnings=[*warnings, *loaded.warnings],
     )
 
@@ -160,29 +174,47 @@ def build_vector(
     contrasts: Sequence[ContrastPair],
     options: SteerMakeOptions,
     step: Step | None = None,
-) -> tuple[SteeringVector, list[LayerFit], StrengthCalibration]:
-    """Fit a vector in every layer that is to be steered and find its strength."""
+) -> tuple[SteeringVector, list[LayerFit], StrengthCalibration, GateFit | None]:
+    """Fit a vector in every layer that is to be steered, its gate if any, and find its strength."""
     if not model.layers:
         raise InputError(f"'{model.name}' cannot be steered", "use a local model")
     layers = options.layer_numbers or middle_layers(model.layers)
     if layers[-1] > model.layers:
         problem = f"{model.name} has no layer {layers[-1]}"
         raise InputError(problem, f"its layers are 1 to {model.layers}")
+    prompts = list(dict.fromkeys(pair.prompt for pair in contrasts if pair.prompt))
+    if options.gate and len(prompts) < _GATE_PROMPTS:
+        problem = f"a gate is made of {_GATE_PROMPTS} prompts or more, not of {len(prompts)}"
+        raise InputError(problem, "give pairs with a prompt, or leave --gate out")
     asking = Asking.of(model, options.form)
     rows, figures = fit_layers(*pair_states(asking, contrasts, layers), layers, options.method)
+    gate, fit = fit_gate(asking, prompts, shut_prompts()) if options.gate else (None, None)
     texts = neutral_texts(held_out=False)
     vectors = dict(zip(layers, rows, strict=True))
-    strength, kl = calibrate(model, vectors, options.kl, texts, step)
-    info = VectorInfo(
-        model=model.name,
-        checksum=model.checksum,
-        width=model.dimension,
-        layers=tuple(layers),
-        method=options.method,
-        strength=strength,
-        kl=kl,
-        source=options.pairs,
-        blocks=model.block_path,
-    )
-    calibration = StrengthCalibration(target=options.kl, kl=kl, strength=strength, texts=len(texts))
-    return SteeringVector(info, rows.astype(np.float32)), figures, calibration
+    looked = list({pair.prompt: pair for pair in contrasts}.values())[:_TRIED]
+    plain = preferences(asking, looked) if gate else None
+    target = options.kl
+    while True:
+        strength, kl = calibrate(model, vectors, target, texts, step)
+        info = VectorInfo(
+            model=model.name,
+            checksum=model.checksum,
+            width=model.dimension,
+            layers=tuple(layers),
+            method=options.method,
+            strength=strength,
+            kl=kl,
+            source=options.pairs,
+            blocks=model.block_path,
+            gate_layer=gate.layer if gate else 0,
+            gate_limit=gate.limit if gate else 0.0,
+        )
+        vector = SteeringVector(info, rows.astype(np.float32), gate.row if gate else None)
+        if plain is None or fit is None or target * 2 > _MOST_KL:
+            break
+        moved = preferences(Asking.of(vector.steer(model), options.form), looked) - plain
+        if moved.mean() * fit.opened >= _MOVES:  # the gate opens on fewer prompts that are new
+            break
+        target *= 2
+    calibration = StrengthCalibration(target=target, kl=kl, strength=strength, texts=len(texts))
+    return vector, figures, calibration, fit

@@ -169,6 +169,13 @@ class SteerMakeOptions(Options):
             most=20,
         ),
     ] = 0.1
+    gate: Annotated[
+        bool,
+        Option(
+            "Steer only where the prompt is like those of the pairs: a probe of its state opens "
+            "the gate. --kl is then doubled until its own pairs move by 0.8 nats."
+        ),
+    ] = False
     save: Annotated[
         Path, Option("Save the vector (safetensors).", metavar="FILE", group="Output")
     ] = Path("steering.safetensors")

@@ -1,7 +1,8 @@
 """Training examples of degrees, and of norms that others reversed.
 
 Degrees are taught by rankings (ETHICS' utilitarianism, both actions of a story, choices written for
-moralscope), by sides, and by actions and scenes that were graded for moralscope.
+moralscope), by sides, and by actions and scenes that were graded for moralscope. Exceptions are
+sets of scenes that differ in one detail: graded, and ranked where their grades lie apart.
 """
 
 import math
@@ -9,6 +10,7 @@ import random
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,12 @@ from moralscope.stories.examples import LONGEST, behaviour_examples, ethics_rows
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_task
 
+EXCEPTIONS = "degree exceptions"
 DEGREE, DEGREE_FORMS = "degree", ("{}", "I {}.", "I want to {}.")
 SIDES = (0.12, 0.88)  # where a known side pulls the degree, bad and good
 GRADE_STEP = 0.8  # log-odds between two grades of what was graded for moralscope
 _GRADED_WEIGHT = 2.0  # few beside the sides, and the only ones that tell how good or bad
+_APART = 1.5  # grades of a set's scenes between which a ranking is taught
 _DEV = 5  # every fifth of what was written for moralscope is held out
 CONTRAST, CONTRAST_FILES = "contrastive", ("anti_ms", "anti_ms_llama")
 HALVES = {"": (0, 1), "-even": (0,), "-odd": (1,)}  # of stories or prompts: to cross-validate
@@ -104,12 +108,28 @@ def _written_degrees(part: str) -> list[TrainingExample]:
         for form in forms
     ]
     texts += [(scene, grade, "degree scenes") for scene, grade in of_part(graded("scenes"))]
+    sets = [rows for _, rows in of_part(exception_sets())]
+    texts += [(scene, grade, EXCEPTIONS) for rows in sets for scene, grade in rows]
     examples = []
     for text, grade, group in texts:
         value = 1 / (1 + math.exp(-GRADE_STEP * grade))
         examples.append(replace(_graded(text, value, _GRADED_WEIGHT), group=group))
     choices = of_part(shipped_yaml("moralscope.stories", "choices.yaml"))
-    return examples + [_ranked(better, worse, "degree choices") for better, worse in choices]
+    examples += [_ranked(better, worse, "degree choices") for better, worse in choices]
+    pairs = [pair for rows in sets for pair in ranked_pairs(rows)]
+    return examples + [_ranked(better, worse, f"{EXCEPTIONS} ranked") for better, worse in pairs]
+
+
+def exception_sets() -> list[tuple[str, list[tuple[str, float]]]]:
+    """Return sets of scenes that differ in one detail: their kind, each scene with its grade."""
+    sets = shipped_yaml("moralscope.stories", "exceptions.yaml")
+    return [(row["kind"], [(text, float(grade)) for text, grade in row["scenes"]]) for row in sets]
+
+
+def ranked_pairs(rows: Sequence[tuple[str, float]]) -> list[tuple[str, str]]:
+    """Return the (better, worse) scenes of a set whose grades lie clearly apart."""
+    pairs = permutations(rows, 2)
+    return [(better, worse) for (better, high), (worse, low) in pairs if high - low >= _APART]
 
 
 def graded(name: str) -> list[tuple[str, float]]:

@@ -222,7 +222,7 @@ def read_drafts(path: Path) -> Drafts:
                 drafts.setdefault((row.id, str(row.target)), []).append((draft.text, label))
     if not drafts:
         raise InputError(
-            f"{path} is no run of 'stories chain consequence-ranking' with scores",
+            f"{path} is not a run of 'stories chain consequence-ranking' with scores",
             "give the file that its --out wrote",
         )
     return drafts

@@ -211,7 +211,7 @@ class ChainOptions(Options):
     resume: Annotated[
         bool,
         Option(
-            "Go on where a run that was killed stopped, or start anew.",
+            "Resume a run that was killed, or start over.",
             flag="--resume/--no-resume",
             group="Output",
         ),

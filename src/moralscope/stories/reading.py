@@ -96,7 +96,7 @@ def read_stories(path: Path, *, malformed: str = "stop") -> StoryFile:
                     "give a file of stories, in parts",
                 )
     if problems and malformed == "stop":
-        raise InputError(name_problems(path, problems), "mend them, or leave them out: skip")
+        raise InputError(name_problems(path, problems), "fix them, or leave them out: skip")
     if not stories:
         first = f" ({problems[0]})" if problems else ""
         raise InputError(f"{path} holds no stories{first}", "give JSONL in the official shape")

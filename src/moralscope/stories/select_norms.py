@@ -105,7 +105,7 @@ def select_norms(
                 problems.append(LineProblem(line, wrong, str(path)))
     if problems and malformed == "stop":
         raise InputError(
-            name_problems(files[0], problems), "mend them, or leave them out: --malformed skip"
+            name_problems(files[0], problems), "fix them, or leave them out: --malformed skip"
         )
     kept, removed = _filter(rules.values(), chosen)
     drawn = kept

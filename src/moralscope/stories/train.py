@@ -330,20 +330,17 @@ def _stories_by_part(
     """Return the stories of every part, by task: consequences have a split of their own."""
     kinds = {recipe.members or task.split for task in tasks}
     members = {kind: part_of(stories, recipe.split, kind) for kind in kinds}
-    held_out = {
-        id for member in members.values() for id, part in member.items() if part != "train"
-    }  # actions and consequences are split apart: a test story of one kind may train no other
+    # Actions and consequences are split apart: a test story of one kind may train no other.
+    held_out = {id for some in members.values() for id, part in some.items() if part != "train"}
     by_task: dict[str, dict[str, list[MoralStory]]] = {}
     for task in tasks:
         member = members[recipe.members or task.split]
-        parts = {
-            part: [
-                story
-                for story in stories
-                if member.get(story.id) == part and (part != "train" or story.id not in held_out)
-            ][: recipe.limit]
-            for part in ("train", "dev", "test")
-        }
+        parts: dict[str, list[MoralStory]] = {"train": [], "dev": [], "test": []}
+        for story in stories:
+            part = member.get(story.id)
+            if part in parts and (part != "train" or story.id not in held_out):
+                parts[part].append(story)
+        parts = {part: rows[: recipe.limit] for part, rows in parts.items()}
         for part in ("train", "dev", *(("test",) if recipe.test else ())):
             if not official_examples(task, parts[part]):
                 raise InputError(

@@ -226,7 +226,7 @@ def _actions(path: Path | None) -> tuple[tuple[str, ...], list[str]]:
     if phrase is not None:
         raise InputError(
             f"{path} holds '{phrase[:40]}', which is not a single word",
-            "give one word a line, e.g. steal",
+            "give one word per line, e.g. steal",
         )
     actions = tuple(dict.fromkeys(words))
     twice = len(words) - len(actions)

@@ -211,7 +211,7 @@ def extract(
     elif verb_lexicon is None:
         path = Path(chosen.verbs).expanduser()
         if not path.is_file():
-            problem = f"--verbs '{chosen.verbs}' is no file"
+            problem = f"--verbs '{chosen.verbs}' is not a file"
             raise InputError(problem, f"give {BROAD}, {STRICT} or a file")
         bases = frozenset(read_actions(path).actions)
         # Each its own lemma: a list of base forms is taken at its word, in any language.

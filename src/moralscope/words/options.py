@@ -31,7 +31,7 @@ SetsName = Annotated[
     ),
 ]
 Dos = Annotated[
-    Path | None, Option("One word a line; else the papers'.", metavar="FILE", group="Input")
+    Path | None, Option("One word per line; else the papers'.", metavar="FILE", group="Input")
 ]
 Donts = Annotated[Path | None, Option("The same for the don'ts.", metavar="FILE", group="Input")]
 Valence = Annotated[
@@ -140,7 +140,7 @@ class CorporaOptions(Options):
         25
     )
     words: Annotated[
-        Path | None, Option("Actions, one word a line.", metavar="FILE", group="Input")
+        Path | None, Option("Actions, one word per line.", metavar="FILE", group="Input")
     ] = None
     sets: SetsName = SETS
     runs: Annotated[

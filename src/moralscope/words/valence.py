@@ -139,7 +139,7 @@ def load_valence(path: Path | None = None) -> ValenceLexicon:
             word, rating = cells["line"].split("\t")
             value = float(rating)
         except ValueError as error:
-            remedy = "write one word and one number a line"
+            remedy = "write one word and one number per line"
             raise table.wrong(line, "is not word<TAB>rating", remedy) from error
         if not word.strip() or not math.isfinite(value):
             raise table.wrong(line, "has no word or no finite rating", "correct it")

@@ -17,6 +17,7 @@ from moralscope.axes.templates import load_template, parse_template
 from moralscope.cli.root import app
 from moralscope.core.errors import InputError
 from moralscope.models.language import load_language_model
+from moralscope.pages.compare import languages_page
 from moralscope.pages.terminal import clean
 
 VALUES = {"good": 0.3, "neutral": 0.0, "bad": -0.3, "": 0.0}
@@ -147,9 +148,31 @@ def test_languages_that_are_measured_otherwise_are_not_ranked(encoder, fails):
     assert (german.fails, french.language) == ((), "fr")
     assert fails in french.fails
     ranking = record.statistics["ranking"]
-    assert ranking.levels == ()
+    assert {level.language for level in ranking.levels} == {"en", "de"}
     assert "French" in ranking.refused
     assert "German" not in ranking.refused
+    assert compared(encoder, "en", "fr").statistics["ranking"].levels == ()
+
+
+def test_a_language_in_another_order_is_refused_in_one_line_and_what_differs_is_one_chart():
+    encoder = MultilingualEncoder(strangers=("sv",), planted={("ru", 14): 0.5, ("es", 0): -0.5})
+    page = languages_page(compared(encoder, "en", "es", "ru", "sv"))
+    lines = [line for section in page.sections for line in section.prose if "refused" in line]
+    assert [line.partition(":")[0] for line in lines] == ["Swedish is refused"]
+    [chart] = page.charts
+    assert chart.layout["yaxis"]["names"] == ["help people", "steal money"]
+    assert {trace["name"]: len(trace["x"]) for trace in chart.traces} == {"es": 1, "ru": 1}
+
+
+def test_one_direction_fitted_in_english_measures_every_language():
+    record = compare_languages(
+        encoders=("scripted",), language=("en", "de"), axis="direction", fit="labelled"
+    )
+    assert record.config["axis"] == "direction"
+    with pytest.raises(InputError, match="name en first"):
+        compare_languages(encoders=("scripted",), language=("de", "en"), axis="direction")
+    with pytest.raises(InputError, match="--axis choice or direction"):
+        compare_languages(encoders=("scripted",), language=("en", "de"), axis="judge")
 
 
 def test_a_language_model_is_asked_in_the_language():

@@ -113,6 +113,8 @@ def test_models_are_listed_and_found(empty_home):
         "googlenews-26k",
         "glove-50",
         "english-verbs",
+        "bert-tiny-toxicity",
+        "use-multilingual",
     }
     assert statuses["minilm"].state == "absent"
     assert where_models() == str(empty_home)

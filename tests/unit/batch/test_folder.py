@@ -118,7 +118,7 @@ def test_parts_without_a_manifest_are_refused(tmp_path):
 def test_a_run_is_continued_only_when_asked_and_only_the_same(tmp_path):
     begun(tmp_path / "out").__exit__(None, None, None)
     cases = [
-        (False, {}, "has a run already; go on with --resume"),
+        (False, {}, "has a run already; continue with --resume"),
         (True, {"fingerprint": "g"}, "the input files are not the same or have changed"),
         (True, {"seed": 1}, "seed was 0, now 1"),
         (True, {"settings": {"axis": "choice"}}, 'template was "is", now null'),

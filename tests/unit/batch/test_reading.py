@@ -162,7 +162,7 @@ def test_rows_without_text_under_a_needed_column_fail_by_line(tmp_path):
         (1, 2, "has nothing under 'text'"),
         (2, 3, "has no text under 'text'"),
         (3, 4, "has nothing under 'text'"),
-        (4, 5, "is no object"),
+        (4, 5, "is not an object"),
         (5, 6, "has no text under 'norm'"),
     ]
     assert found.failed[2].text == '{"n": 1}'

@@ -181,7 +181,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch):
             yield task
 
     monkeypatch.setattr(Inline, "order", staticmethod(interrupted))
-    with pytest.raises(RunStopped, match="stopped; 2 of 5 parts are finished; go on with --resume"):
+    with pytest.raises(RunStopped, match="2 of 5 parts are finished; continue with --resume"):
         ran(tmp_path, make_texts(50, 50))
     assert progress(tmp_path / "out")["state"] == "stopped"
     monkeypatch.setattr(Inline, "order", staticmethod(list))

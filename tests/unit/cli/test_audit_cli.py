@@ -1,10 +1,9 @@
 """`moralscope audit` as a person types it, on scripted models."""
 
 import json
+from functools import partial
 
 import pytest
-
-from moralscope.cli import main
 
 SCRIPTED = ("--experts", "scripted")
 ROWS = [
@@ -15,16 +14,8 @@ ROWS = [
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def call(*words):
-        with pytest.raises(SystemExit) as caught:
-            main(["audit", *(str(word) for word in words)])
-        done = capsys.readouterr()
-        return caught.value.code, done.out, done.err
-
-    return call
+def run(run):
+    return partial(run, "audit")
 
 
 @pytest.fixture

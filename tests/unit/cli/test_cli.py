@@ -207,6 +207,6 @@ def test_an_interrupted_chain_says_what_is_kept_and_where(tmp_path):
     done = subprocess.run(asked, capture_output=True, timeout=120, check=False)
     line = one_error_line(done, 1)
     assert "stories are kept in" in line
-    assert "run.json.journal; run the same command again to go on" in line
+    assert "run.json.journal; run the same command again to continue" in line
     assert moralscope(*words).returncode == 0
     assert record.exists()

@@ -4,26 +4,15 @@ import json
 
 import pytest
 
-from moralscope.cli import main
-
 from ...generator_makers import served
 
 SCRIPTED = ("--bot", "scripted", "--filters", "scripted")
 
 
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("COLUMNS", "160")
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prompts.txt").write_text("".join(f"Do you steal {n} apples?\n" for n in range(30)))
-
-    def call(*words):
-        with pytest.raises(SystemExit) as caught:
-            main([str(word) for word in words])
-        done = capsys.readouterr()
-        return caught.value.code, done.out, done.err
-
-    return call
 
 
 def test_counts_are_printed_and_exchanges_written(run, tmp_path):

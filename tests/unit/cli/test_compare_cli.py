@@ -5,23 +5,8 @@ import shutil
 
 import pytest
 
-from moralscope.cli import main
-
 ACTIONS = ["kill people", "help people", "smile", "tell a lie"]
 TWO = ("compare", "--encoders", "scripted,scripted")
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def call(*words):
-        with pytest.raises(SystemExit) as caught:
-            main([str(word) for word in words])
-        done = capsys.readouterr()
-        return caught.value.code, done.out, done.err
-
-    return call
 
 
 @pytest.fixture

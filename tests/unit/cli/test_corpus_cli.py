@@ -5,7 +5,6 @@ import json
 import pytest
 
 from moralscope.batch import run as batch_run
-from moralscope.cli import main
 
 from ...corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
 
@@ -13,19 +12,10 @@ AUDIT = ("--experts", "scripted")
 SCORE = ("--encoder", "scripted")
 
 
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("COLUMNS", "160")
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(batch_run, "engine_for", Inline)
-
-    def call(*words):
-        with pytest.raises(SystemExit) as caught:
-            main([str(word) for word in words])
-        done = capsys.readouterr()
-        return caught.value.code, done.out, done.err
-
-    return call
 
 
 @pytest.fixture
@@ -50,7 +40,7 @@ def test_score_over_a_corpus(run, actions, tmp_path):
     assert "Scores of a corpus" in (tmp_path / "r.html").read_text()
     code, _, err = run("score", "--file", actions, "--out", "out", *SCORE)
     assert (code, err.count("\n")) == (2, 1)
-    assert "has a run already; go on with --resume" in err
+    assert "has a run already; continue with --resume" in err
     before = (tmp_path / "out/_run/record.json").read_text()
     code, out, _ = run("score", "--file", actions, "--out", "out", "--resume", "--json", *SCORE)
     assert code == 0

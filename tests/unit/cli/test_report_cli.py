@@ -77,7 +77,7 @@ def test_with_a_figure_alone_no_report_is_written(run, tmp_path):
         ("no json", "is not JSON"),
         ("", "is empty"),
         ('{"schema": "moralscope.run/1", "job": "sc', "ends in the middle"),
-        ('{"a": 1}', "is no run record"),
+        ('{"a": 1}', "is not a run record"),
         ('{"schema": "moralscope.run/9", "job": "score"}', "upgrade moralscope"),
         ('{"schema": "moralscope.run/1", "job": "score", "config": {}}', "no usable 'results'"),
         (
@@ -98,8 +98,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, content, message):
     ("option", "message"),
     [
         (("--report", "/none/r.html"), "cannot be written"),
-        (("--report", "r.txt"), "is no HTML file"),
-        (("--figure", "f.gif"), "is no figure file"),
+        (("--report", "r.txt"), "is not an HTML file"),
+        (("--figure", "f.gif"), "is not a figure file"),
         (("--figure", "/none/f.svg"), "cannot be written"),
     ],
 )

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from moralscope.cli import main
-
 SCRIPTED = ("--generator", "scripted", "--experts", "scripted")
 FIVE = (
     "action-ranking",
@@ -36,19 +34,6 @@ def file(tmp_path):
     rows = [story("a"), story("b"), story("c", situation=None)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def call(*words):
-        with pytest.raises(SystemExit) as caught:
-            main([str(word) for word in words])
-        done = capsys.readouterr()
-        return caught.value.code, done.out, done.err
-
-    return call
 
 
 @pytest.fixture

@@ -1,10 +1,14 @@
 """The pytest plugin: a flagged reply fails its test, a gate is held over all replies of a test."""
 
+import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[3]
 TESTS = """
 import pytest
 
@@ -57,12 +61,18 @@ def outcome(tmp_path_factory):
     fine = next(row.reply for row in rows if not row.verdict.flag and row.verdict.score > 0)
     folder = tmp_path_factory.mktemp("bot")
     (folder / "test_bot.py").write_text(TESTS.format(bad=", ".join(map(repr, bad)), fine=fine))
-    # By its module, whatever an installed copy's entry point would load.
-    plugin = ["-p", "no:moralscope", "-p", "moralscope.interop.pytest_plugin"]
-    command = [sys.executable, "-m", "pytest", "-rA", *plugin]
+    # As an installed package does: pytest finds it by the entry point that pyproject.toml declares.
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    points = project["entry-points"]["pytest11"].items()
+    (folder / "here-1.dist-info").mkdir()
+    (folder / "here-1.dist-info" / "METADATA").write_text("Name: here\nVersion: 1\n")
+    lines = "".join(f"{name} = {module}\n" for name, module in points)
+    (folder / "here-1.dist-info" / "entry_points.txt").write_text(f"[pytest11]\n{lines}")
+    command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, "-p", "no:cacheprovider", "--strict-markers", "test_bot.py"],
+        [*command, "--strict-markers", "test_bot.py"],
         cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{folder}"},
         capture_output=True,
         text=True,
         check=False,

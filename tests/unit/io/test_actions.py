@@ -52,7 +52,7 @@ def test_a_stream_is_plain_lines():
         ("a.jsonl", '{"action": "kill"}\n{"action": \n', "line 2 is not JSON"),
         ("a.jsonl", '{"text": "kill"}\n', r"line 1 has no column 'action' \(columns: text\)"),
         ("a.jsonl", '{"action": 7}\n', "line 1 has no text under 'action'"),
-        ("a.jsonl", '["kill"]\n', "line 1 is no object"),
+        ("a.jsonl", '["kill"]\n', "line 1 is not an object"),
         ("a.jsonl", '{"action": "\\ud800"}\n', "line 1 holds a character that is not text"),
         ("a.jsonl", '{"action": "a", "paraphrases": "b"}\n', "line 1 has paraphrases"),
         ("a.jsonl", "[" * 100_000, "line 1 is not JSON"),

@@ -87,7 +87,7 @@ def test_a_fresh_journal_forgets(tmp_path):
 def test_a_file_that_is_no_journal_is_left_alone(tmp_path):
     path = tmp_path / "j"
     path.write_text("my notes\n")
-    with pytest.raises(InputError, match="is no journal"):
+    with pytest.raises(InputError, match="is not a journal"):
         Journal(path, {})
     assert path.read_text() == "my notes\n"
 

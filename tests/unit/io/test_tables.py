@@ -42,7 +42,7 @@ def test_bad_lines_are_told_by_number(tmp_path):
     assert found == {
         1: {"item": 1},
         2: "is not JSON",
-        3: "is no object",
+        3: "is not an object",
         4: "is not valid UTF-8 (byte 0xff at 11)",
     }
     path = tmp_path / "a.csv"
@@ -56,7 +56,7 @@ def test_bad_lines_are_told_by_number(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("a.txt", b"x", "no table"),
+        ("a.txt", b"x", "not a table"),
         ("a.parquet", b"x", "is not Parquet"),
         ("a.csv", b"item,item\n", "names a column twice"),
     ],

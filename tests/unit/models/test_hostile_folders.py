@@ -42,7 +42,7 @@ def test_a_pipe_or_a_device_in_a_model_folder_is_refused_unread(folder, name, ki
     path = folder / name
     path.unlink(missing_ok=True)
     os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
-    assert f"{name} is no regular file" in refused(folder)
+    assert f"{name} is not a regular file" in refused(folder)
 
 
 def changed(folder, **values):

@@ -203,7 +203,7 @@ def test_the_card_has_its_gauge_marked_words_one_rule_and_what_would_change_it()
     facts = dict(card.facts)
     assert facts["Rule"].startswith("Breaks “It is wrong to kill.”")
     assert facts["Concern"] == "It encourages hate or violence."
-    assert "falls from 0.83 to 0.10 (limit 0.70)" in facts["Evidence"]
+    assert "falls from 0.83 to 0.10 (limit 0.70; audited again)" in facts["What would change it"]
     assert card.folded == []
 
 

@@ -319,8 +319,8 @@ def test_an_empty_record_still_makes_a_report(plain):
     [
         ({"schema": "moralscope.run/2"}, "upgrade moralscope"),
         ({"schema": "moralscope.run/x"}, "upgrade moralscope"),
-        ({"schema": "other"}, "no run record"),
-        ({"schema": 7}, "no run record"),
+        ({"schema": "other"}, "not a run record"),
+        ({"schema": 7}, "not a run record"),
         ({"job": None}, "no usable 'job'"),
         ({"results": {}}, "no usable 'results'"),
         ({"config": []}, "no usable 'config'"),
@@ -342,7 +342,7 @@ def test_what_is_no_run_record_is_refused_in_words(change, message):
 
 @pytest.mark.parametrize("value", [None, [], "text", 3, {}])
 def test_other_json_is_no_run_record(value):
-    with pytest.raises(InputError, match="is no run record"):
+    with pytest.raises(InputError, match="is not a run record"):
         check_record(value)
 
 

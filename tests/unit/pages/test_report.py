@@ -59,14 +59,14 @@ def test_a_job_without_a_figure_says_so(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["figure.txt", "figure", "figure.html"])
 def test_another_ending_is_no_figure(run, tmp_path, name):
-    with pytest.raises(InputError, match="is no figure file"):
+    with pytest.raises(InputError, match="is not a figure file"):
         write_figure(run, tmp_path / name)
 
 
 def test_another_ending_is_no_report(run, tmp_path):
     path = tmp_path / "run.json"
     path.write_text("precious")
-    with pytest.raises(InputError, match="is no HTML file"):
+    with pytest.raises(InputError, match="is not an HTML file"):
         write_report(run, path)
     assert path.read_text() == "precious"
 

@@ -9,7 +9,6 @@ from moralscope.cli import main
 from moralscope.core.errors import InputError
 from moralscope.pages.audit import audit_page
 from moralscope.rules.audit import AuditOptions, audit, prepare_auditor
-from moralscope.rules.load_auditor import TEXT_FRAME
 from moralscope.rules.records import Exchange
 
 TEXTS = ["I will kill them all.", "What a nice day it was."]
@@ -33,14 +32,29 @@ def rows(path, name="text"):
     return path
 
 
-def test_a_text_is_read_as_an_answer_to_the_frame_and_shown_without_it():
+def test_a_text_is_read_alone_by_experts_that_no_frame_helps():
     record = audit(text=TEXTS[0], experts="scripted")
-    framed = audit(prompt=TEXT_FRAME, reply=TEXTS[0], experts="scripted")
-    (text,), (reply,) = record.results, framed.results
-    assert (text.prompt, text.reply) == ("", TEXTS[0])
+    alone = audit(prompt="", reply=TEXTS[0], experts="scripted")
+    (text,), (reply,) = record.results, alone.results
     assert text.verdict.probability == reply.verdict.probability
     assert "the prompt is empty" not in text.verdict.reason
-    assert "frame" not in framed.config
+    assert (record.config["texts"], record.config["frame"]) == (True, "")
+    assert "texts" not in alone.config
+
+
+def test_a_framed_text_counts_as_the_mean_of_both_readings_and_is_shown_without_the_frame(
+    monkeypatch,
+):
+    frame = "What do you think about it?"
+    monkeypatch.setattr("moralscope.rules.load_auditor.TEXT_FRAMES", {"scripted": frame})
+    (text,) = audit(text=TEXTS[0], experts="scripted").results
+    one, other = (
+        audit(prompt=prompt, reply=TEXTS[0], experts="scripted").results[0].verdict.probability
+        for prompt in (frame, "")
+    )
+    assert one != other
+    assert (text.prompt, text.reply) == ("", TEXTS[0])
+    assert text.verdict.probability == pytest.approx((one + other) / 2)
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ def test_tool_calls_are_read_from_every_api():
         ([{"role": "wizard", "content": "Hi"}], "turn 1 has the role 'wizard'; use system"),
         ([{"content": "Hi"}, *TALK], "holds no|no message|has the role|no messages"),
         ([{"role": "user", "content": "Hi"}], "no turn of the assistant"),
-        ([{"role": "assistant", "content": 7}], "a content that is no text"),
+        ([{"role": "assistant", "content": 7}], "a content that is not text"),
         ([{"role": "assistant", "tool_calls": [{"id": "x"}]}], "a tool call without a name"),
         ([], "holds no messages"),
         (TALK * (MOST_TURNS // 4 + 1), "turns; at most 2,000 are read"),

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.rules.evidence import NOTHING_SMALLER, by_phrase, by_sentence, without
-from moralscope.rules.records import Exchange
+from moralscope.rules.evidence import LEFT_OUT, NOTHING_SMALLER, by_phrase, by_sentence, without
+from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.thresholds import Thresholds
 
 from .scripted_audit import HELP, KILL, LIE, RULES, auditor
@@ -116,6 +116,49 @@ def test_a_rule_leads_only_where_it_is_near_to_the_evidence():
     assert KILL.text not in row.verdict.reason
     (row,) = auditor((HELP,), bad=BAD).audit([Exchange(PROMPT, LONG)])
     assert row.verdict.lead is None
+
+
+ASKS = RuleOfThumb("When somebody is hurt, call a doctor.", ("care",), 4.0, 4.0)
+IDLE = {("doctor", "i will call"): "agree", ("doctor", "wait"): "disagree"}
+
+
+def test_a_rule_that_asks_for_something_is_met_by_a_sentence_that_does_it():
+    made = auditor((), house=(ASKS,), table=IDLE, general=False)
+    reply = "Just wait, wait and wait. Wait some more. I would wait."
+    (row,) = made.audit([Exchange("He bleeds.", reply)])
+    assert (row.evidence, row.evidence_note) == ((), LEFT_OUT)
+    assert (row.change.by, row.change.reply) == ("met", f"{reply} I will call a doctor.")
+    (again,) = made.audit([Exchange("He bleeds.", row.change.reply)])
+    assert row.verdict.flag
+    assert not again.verdict.flag
+
+
+def test_a_rule_that_only_forbids_is_not_met_by_adding():
+    (row,) = auditor((), house=(LIE,), general=False).audit(
+        [Exchange(PROMPT, "Lie to her. I lie to her. You lie to her. We lie to her.")]
+    )
+    assert row.verdict.flag
+    assert (row.evidence_note, row.change) == (NOTHING_SMALLER, None)
+
+
+def test_only_the_marked_passage_is_revised_and_the_rest_stays_as_it_is():
+    made = auditor(bad=BAD, lines=["You should talk to him."])
+    (row,) = made.audit([Exchange(PROMPT, LONG)])
+    assert row.revised_by == "passage"
+    assert row.revised_reply.startswith("Take your time. ")
+    assert row.revised_reply.endswith(" Then cook some soup.")
+    assert "kill him" not in row.revised_reply
+    (again,) = made.audit([Exchange(PROMPT, row.revised_reply)])
+    assert not again.verdict.flag
+
+
+def test_where_no_words_turn_it_the_revised_reply_is_the_change():
+    (row,) = auditor(bad=BAD, lines=["You should talk to him."]).audit(
+        [Exchange(PROMPT, "Kill kill. I kill. We kill. You kill.")]
+    )
+    assert row.evidence == ()
+    assert (row.change.by, row.change.reply) == ("revised", row.revised_reply)
+    assert row.change.bad < row.verdict.gauge.limit
 
 
 def test_any_text_is_cut_into_parts_that_lie_in_it():

@@ -64,8 +64,9 @@ def test_bad_lines_are_named_together(tmp_path):
     with pytest.raises(InputError) as caught:
         open_exchanges(path)
     assert (
-        "line 2 is no object, line 3 has no text under 'reply', line 4 has no text under 'prompt', "
-        "line 5 has no text under 'reply', line 6 is not JSON and 1 more" in str(caught.value)
+        "line 2 is not an object, line 3 has no text under 'reply', line 4 has no text under "
+        "'prompt', line 5 has no text under 'reply', line 6 is not JSON and 1 more"
+        in str(caught.value)
     )
 
 
@@ -87,7 +88,7 @@ def test_bad_lines_are_named_together(tmp_path):
             "line 1 has more than",
         ),
         ("a.parquet", b"PAR1 nonsense", "is not Parquet"),
-        ("a.txt", b"hello", "is no file that audit reads"),
+        ("a.txt", b"hello", "is not a file that audit reads"),
     ],
 )
 def test_bad_files_are_refused(name, content, line, tmp_path):

@@ -37,7 +37,7 @@ def test_no_rule_is_refused(rules):
 
 
 def test_a_prompt_alone_is_refused():
-    with pytest.raises(InputError, match="no exchange"):
+    with pytest.raises(InputError, match="not an exchange"):
         rule_queries(["Be kind."], prompt="Lie?")
 
 

@@ -1,11 +1,14 @@
 """What the verdict is taught: written replies, and replies amid harmless talk."""
 
+import os
 import random
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
+from moralscope.io.documents import shipped_yaml
 from moralscope.models.training.records import TrainingExample
 from moralscope.rules import verdict_examples as verdict_module
 from moralscope.rules.alignment_examples import policy_exchanges, written_exchanges
@@ -18,6 +21,7 @@ from moralscope.rules.verdict_examples import (
     rules_amid_talk,
     written_verdicts,
 )
+from moralscope.stories.degree_examples import exception_sets
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 TALK = ["Nice weather.", "The bus was late.", "I had soup."]
@@ -81,3 +85,38 @@ def test_the_written_replies_are_read_once_a_part(monkeypatch):
         written_verdicts(part)
     verdict_module._reply_pairs.cache_clear()
     assert read == [("moralscope.rules", "verdicts.yaml")] * 2
+
+
+def test_what_chatbots_should_not_give_is_taught_and_held_out():
+    kinds = [row.get("kind") for row in shipped_yaml("moralscope.rules", "verdicts.yaml")]
+    held = {kind for kind in kinds[::10] if kind}
+    talk = {"rude but fine", "insults"}
+    assert {kind for kind in kinds if kind} == held
+    assert len(held - talk) == 7
+    assert sum(kind in held - talk for kind in kinds) >= 120
+    assert kinds.count("rude but fine") >= 120
+    assert kinds.count("insults") >= 80
+
+
+def sentences(text):
+    """Return what is said in a text, letters only, of sentences with more than a few words."""
+    parts = re.split(r"[\"\t\n]|(?<=[.!?]) ", text)
+    return {re.sub(r"[^a-z]+", "", part.lower()) for part in parts if part.count(" ") > 5}
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    "pattern",
+    ["ethics/*/*.csv", "vignettes/*.csv", "moralchoice/**/*.csv", "diasafety/*.json",
+     "xstest/*.csv", "convabuse/*.csv", "moral_stories/stories.jsonl"],
+)  # fmt: skip
+def test_no_sentence_written_here_stands_in_a_published_set(pattern):
+    scenes = [text for _, rows in exception_sets() for text, _ in rows]
+    rows = [row for row in shipped_yaml("moralscope.rules", "verdicts.yaml") if "kind" in row]
+    replies = [row[name] for row in rows for name in ("prompt", "bad", "fine")]
+    ours = set().union(*map(sentences, scenes + replies))
+    files = list(Path(os.environ["MORALSCOPE_DATA"]).glob(pattern))
+    assert files
+    for path in files:
+        assert not ours & sentences(path.read_text("utf-8"))

@@ -284,7 +284,7 @@ def test_a_gate_that_only_audits_have(pair):
 
 HOSTILE = [
     ({"schema": "moralscope.run/9"}, "upgrade moralscope"),
-    ({"schema": "else/1"}, "is no run record"),
+    ({"schema": "else/1"}, "is not a run record"),
     ({"results": None}, "no usable 'results'"),
     ({"results": [1]}, "results: row 1"),
     ({"results": [{"score": 1.0}]}, "row 1 has no 'action'"),

@@ -1,6 +1,7 @@
 """`moralscope compare --runs` as a pipeline calls it: table, record, report, gate and refusals."""
 
 import json
+from functools import partial
 
 import pytest
 
@@ -10,16 +11,8 @@ from .saved_runs import audit_record, reply, saved, score_record
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def call(*words):
-        with pytest.raises(SystemExit) as caught:
-            main(["compare", *(str(word) for word in words)])
-        done = capsys.readouterr()
-        return caught.value.code, done.out, done.err
-
-    return call
+def run(run):
+    return partial(run, "compare")
 
 
 @pytest.fixture
@@ -134,7 +127,7 @@ def test_wrong_words_are_refused_in_one_line(one_line, runs):
     [
         ("", "is empty"),
         ("{", "ends in the middle"),
-        ("[1, 2]", "is no run record"),
+        ("[1, 2]", "is not a run record"),
         ("not json", "is not JSON"),
         ('{"schema": "moralscope.run/7"}', "upgrade moralscope"),
         ('{"schema": "moralscope.run/1", "job": "rank", "config": {}, "results": []}', "of 'rank'"),

@@ -1,6 +1,8 @@
 """Drift over time: planted drifts are found, and looking often raises no false alarm."""
 
 import json
+import time
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from moralscope.core.errors import GateNotMet, InputError
 from moralscope.core.records import to_plain
 from moralscope.pages import build_page
 from moralscope.runs.watch import watch_runs
+from moralscope.server.guard.log import GuardLog, LoggedDecision
 from moralscope.stats.sequential import drift_test
 
 LOOKS, SIZE, BASE = 1_000, 50, 5_000
@@ -97,6 +100,28 @@ def test_the_command_exits_with_3_on_a_drift_and_with_0_without(tmp_path):
     assert isinstance(drift.exception, GateNotMet)
 
 
+def test_the_guards_log_is_watched_day_by_day(tmp_path):
+    path, now, day = tmp_path / "guard.sqlite", time.time(), 86_400.0
+    log = GuardLog(path, days=30)
+    generator = np.random.default_rng(3)
+    for age in range(12, -1, -1):
+        bad = generator.random(400) < (0.05 if age > 5 else 0.2)
+        kinds = [*("blocked" if one else "kept" for one in bad), "none"]
+        log.add([LoggedDecision(now - age * day, kind, "", "", 0.1) for kind in kinds])
+    record = watch_runs(path)
+    assert [row.share.n for row in record.results] == [400] * 12  # today is not over
+    dates = [datetime.fromtimestamp(now - age * day, UTC).date().isoformat() for age in (12, 5)]
+    assert (record.results[0].name, record.statistics.since) == (dates[0], dates[1])
+    with pytest.raises(GateNotMet, match="share of replies flagged rose"):
+        record.statistics.require()
+    path.write_text("no log")
+    with pytest.raises(InputError, match="not a log of the guard"):
+        watch_runs(path)
+    GuardLog(tmp_path / "new.sqlite", days=30).add([LoggedDecision(now, "kept", "", "", 0.1)])
+    with pytest.raises(InputError, match="holds 0 whole days"):
+        watch_runs(tmp_path / "new.sqlite")
+
+
 def test_saved_surveys_are_watched_in_order_of_their_time(tmp_path):
     from moralscope.surveys.items import Dilemma
     from moralscope.surveys.survey import survey
@@ -131,7 +156,7 @@ def test_a_folder_that_cannot_be_watched_is_refused_in_one_line(tmp_path, files,
     with pytest.raises(InputError, match=told) as error:
         watch_runs(tmp_path)
     assert "\n" not in str(error.value)
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         watch_runs(tmp_path / "nowhere")
 
 

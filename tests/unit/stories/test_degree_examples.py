@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from moralscope.io.documents import shipped_yaml
-from moralscope.stories.degree_examples import _written_degrees, graded
+from moralscope.stories.degree_examples import (
+    EXCEPTIONS,
+    _written_degrees,
+    exception_sets,
+    graded,
+    ranked_pairs,
+)
 
 PLAIN = Path(__file__).parents[3] / "bench" / "plain_actions.txt"
 
@@ -46,8 +52,42 @@ def test_what_is_measured_trains_nothing():
 
 def test_of_a_choice_the_better_comes_first_and_no_text_is_in_both_parts():
     train, dev = _written_degrees("train"), _written_degrees("dev")
-    ranked = [row for row in train if row.other]
+    ranked = [row for row in train + dev if row.other]
     assert all(row.pair != row.other for row in ranked)
     choices = shipped_yaml("moralscope.stories", "choices.yaml")
-    assert len(ranked) + sum(row.other is not None for row in dev) == len(choices)
+    pairs = [pair for _, rows in exception_sets() for pair in ranked_pairs(rows)]
+    assert len(ranked) == len(choices) + len(pairs)
     assert not {row.pair for row in train} & {row.pair for row in dev}
+
+
+def test_sets_of_exceptions_are_small_graded_and_without_repeats():
+    sets = exception_sets()
+    scenes = [row for _, rows in sets for row in rows]
+    texts = [plain(text) for text, _ in scenes]
+    assert len(set(texts)) == len(texts)
+    assert all(2 <= len(rows) <= 4 and ranked_pairs(rows) for _, rows in sets)
+    assert all(-5 <= grade <= 5 and grade * 2 % 1 == 0 for _, grade in scenes)
+    assert all(8 <= len(text.split()) <= 120 for text, _ in scenes)
+    openings = Counter(" ".join(rows[0][0].split()[:3]) for _, rows in sets)
+    assert max(openings.values()) <= 8
+
+
+def test_a_set_of_exceptions_is_in_one_part_and_every_kind_in_both():
+    parts = {part: _written_degrees(part) for part in ("train", "dev")}
+    texts = {
+        part: {row.pair[1] for row in rows if row.group == EXCEPTIONS}
+        for part, rows in parts.items()
+    }
+    kinds = dict.fromkeys(texts, frozenset[str]())
+    for kind, rows in exception_sets():
+        scenes = {text for text, _ in rows}
+        homes = [part for part, taught in texts.items() if scenes & taught]
+        assert len(homes) == 1
+        assert scenes <= texts[homes[0]]
+        kinds[homes[0]] |= {kind}
+    assert kinds["train"] == kinds["dev"]
+
+
+def test_of_ranked_scenes_the_better_comes_first():
+    rows = [("asked", 1.0), ("not asked", -2.0), ("forgot to ask", -1.0)]
+    assert ranked_pairs(rows) == [("asked", "not asked"), ("asked", "forgot to ask")]

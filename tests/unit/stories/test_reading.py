@@ -106,7 +106,7 @@ def test_the_same_story_in_two_parts_is_reported(tmp_path):
 MALFORMED = {
     "cut short": ('{"ID": "B", "norm": "Be', "is not JSON (cut short?)"),
     "not JSON": ("{norm}", "is not JSON"),
-    "no object": ("[1]", "is no object"),
+    "no object": ("[1]", "is not an object"),
     "no ID": (json.dumps({**FULL, "ID": None}), "has no text under 'ID'"),
     "blank ID": (json.dumps({**FULL, "ID": " "}), "has no text under 'ID'"),
     "no known key": ('{"ID": "B", "text": "Be kind."}', "has none of the sentences"),

@@ -404,7 +404,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path):
         pass
     assert (tmp_path / "thesis.txt").read_text() == "mine"
     taken = training_folder(tmp_path / "thesis.txt")
-    with pytest.raises(InputError, match="is no folder to write to"), taken:
+    with pytest.raises(InputError, match="is not a folder to write to"), taken:
         pass
 
 

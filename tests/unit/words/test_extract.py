@@ -107,7 +107,7 @@ def test_without_a_valence_lexicon_the_record_says_that_it_was_not_validated(no_
     [
         ({"count": 0}, InputError, "count is 0; give 1 or more"),
         ({"max_words": 0}, InputError, "max_words is 0; give 1 or more"),
-        ({"verbs": "brod"}, InputError, "--verbs 'brod' is no file"),
+        ({"verbs": "brod"}, InputError, "--verbs 'brod' is not a file"),
         ({"sets": "paper"}, UnknownName, "papers"),
     ],
 )

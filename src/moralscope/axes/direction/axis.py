@@ -221,7 +221,7 @@ def direction_warnings(direction: Direction) -> list[str]:
         )
     if angle > 45:
         lines.append(
-            f"the direction is unstable: fitted on actions drawn anew it turns by {angle:.0f} "
+            f"the direction is unstable: fitted on redrawn actions it turns by {angle:.0f} "
             "degrees (median)"
         )
     return lines

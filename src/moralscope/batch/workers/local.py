@@ -216,7 +216,7 @@ class _Supervisor:
             if self._failed_starts >= _STARTS:
                 raise MoralscopeError(
                     f"the workers die as they start (exit code {code})",
-                    "give fewer --workers, then go on with --resume",
+                    "give fewer --workers, then continue with --resume",
                 )
         elif slot.assignments:
             self._plan_retry(slot.assignments[0], slot.at, code)
@@ -232,7 +232,7 @@ class _Supervisor:
         if self._deaths >= _DEATHS:
             raise MoralscopeError(
                 f"the workers died {_DEATHS} times and finished nothing (exit code {code})",
-                "give fewer --workers, then go on with --resume",
+                "give fewer --workers, then continue with --resume",
             )
         if at is None or assignment.deaths == 1:
             return  # an accident, as far as is known: the machine may have been short of memory

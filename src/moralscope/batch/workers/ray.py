@@ -52,7 +52,7 @@ _PATIENCE = 15.0  # seconds for Ray to leave when asked
 _REACH = 10.0  # seconds for a cluster to answer
 _BEAT = 5.0  # seconds between two signs of life of the driver
 _SILENCE = 60  # seconds without one until the driver is lost
-_START_SILENCE = 600  # seconds to import Ray and to start it, `_STARTS` times on a busy machine
+_START_SILENCE = 300  # seconds to import Ray and to start it once on a busy machine
 _PORTS = 65_535
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent that the user did not ask for
@@ -136,20 +136,24 @@ class _Driver:
                 return
             except (EOFError, OSError):
                 deaths += 1
-                self._replace(len(tasks), deaths)
+                why, left = self._end(is_last=deaths >= _DEATHS), len(tasks)
+                log.warning("%s; it is started again for the %d blocks that are left", why, left)
+                self._start()
 
     def _start(self) -> None:
-        self._process, self._connection = start_child(_drive, *self._arguments)
-        try:
-            self.workers: int = self._receive(_START_SILENCE)
-        except (EOFError, OSError):
-            self._replace(0, _DEATHS)
-        except BaseException:
-            self._process.kill()
-            raise
+        for left in reversed(range(_STARTS)):
+            self._process, self._connection = start_child(_drive, *self._arguments)
+            try:
+                self.workers: int = self._receive(_START_SILENCE)
+                return
+            except (EOFError, OSError):
+                self._end(is_last=not left)  # and with it what it had started of Ray
+            except BaseException:
+                self._process.kill()
+                raise
 
-    def _replace(self, left: int, deaths: int) -> None:
-        """Start anew after a death, unless nothing was finished since the last few."""
+    def _end(self, *, is_last: bool) -> str:
+        """End a driver that is lost and return why it is; raise that where it was the last."""
         self._process.join(_PATIENCE)
         self._process.kill()
         self._process.join()
@@ -157,10 +161,9 @@ class _Driver:
         died = f"Ray died on this machine (exit code {self._process.exitcode}; its dashboard agent "
         what = self._said or f"{died}or node manager)"
         self._said = ""
-        if deaths >= _DEATHS:
-            raise MoralscopeError(what, "see to Ray, then go on with --resume, or --engine local")
-        log.warning("%s; it is started again for the %d blocks that are left", what, left)
-        self._start()
+        if is_last:
+            raise MoralscopeError(what, "fix Ray, then continue with --resume, or --engine local")
+        return what
 
     def _receive(self, silence: int) -> Any:
         """Return what the driver says next, however long it works; silence is a death."""
@@ -299,7 +302,7 @@ class _Pool:
 
 
 class _RayLost(Exception):
-    """Ray could not go on, and said why: part of it died."""
+    """Ray could not go on, and said why: part of it died, or took too long to start."""
 
 
 class _Attempts:
@@ -383,20 +386,17 @@ def _connect(options: "BatchOptions") -> None:
         keywords = {"num_cpus": cores, "include_dashboard": False}
     if options.ray_address is not None:
         _reach(options.ray_address)
-    for left in reversed(range(_STARTS)):
-        try:
-            with _hushed():
-                ray.init(
-                    **keywords,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    configure_logging=False,
-                )
-            return
-        except Exception as error:
-            ray.shutdown()
-            if not left or _SLOW not in str(error):
-                raise _no_cluster(options.ray_address, error) from error
+    try:
+        with _hushed():
+            ray.init(
+                **keywords,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                configure_logging=False,
+            )
+    except Exception as error:
+        refusal = _no_cluster(options.ray_address, error)
+        raise _RayLost(refusal.problem) if _SLOW in str(error) else refusal from error
 
 
 @contextlib.contextmanager

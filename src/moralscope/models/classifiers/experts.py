@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.errors import InputError, StoreError, UnknownName, error_line
 from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
@@ -21,6 +21,7 @@ from moralscope.models.adapters import load_adapter, merge_tensors
 from moralscope.models.classifiers.module import (
     Slices,
     build_network,
+    is_decoder,
     load_body,
     padding_of,
     pooled_rows,
@@ -35,7 +36,7 @@ from moralscope.models.classifiers.saved import (
     read_settings,
 )
 from moralscope.models.encoders.pipeline import full_batches
-from moralscope.models.fastcpu.linear import can_quantise, has_int8, quantise, speed_up
+from moralscope.models.fastcpu.linear import can_quantise, has_int8, quantise, speed_up, widen
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, SingleThreadPool
 from moralscope.models.fastcpu.unpadded import BodyWeights, UnpaddedBody
 from moralscope.models.hugging_face import check_files, check_names, set_up_torch
@@ -72,13 +73,16 @@ class Experts:
         width = self._slices.width
         try:
             check_files(folder)
-            plain = _read_plain(folder, base, width)
-            self._network: _Network = plain or _PaddedNetwork(folder, base, width, name)
+            self._network: _Network = (
+                _read_plain(folder, base, width)
+                or _read_decoder(folder, base, width, name)
+                or _PaddedNetwork(folder, base, width, name)
+            )
         except (
             *(SafetensorError, StoreError, OSError, ValueError, KeyError),
             *(RuntimeError, TypeError),
         ) as error:
-            line = (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
+            line = error_line(error, 400)
             raise InputError(
                 f"the experts in {folder} cannot be loaded ({line})", "train them again"
             ) from error
@@ -270,6 +274,51 @@ class _UnpaddedNetwork:
         return columns, pooled
 
 
+class _DecoderNetwork:
+    """A decoder on a CPU: one text beside many rules is one tree, read at its ends.
+
+    `weights` are those of the body by name, an adapter added; they are read when it is known
+    whether they are to be laid out in 8 bits.
+    """
+
+    def __init__(
+        self, body: Any, weights: Mapping[str, Any], tokenizer: Any, head: tuple[Any, Any]
+    ) -> None:
+        from moralscope.models.language.trees import TreePool
+
+        self.tokenizer, self._head = tokenizer, head
+        self._body, self._trees = body.requires_grad_(False).eval(), TreePool()
+        self._weights: Mapping[str, Any] | None = weights
+
+    def quantise(self, share: float) -> bool:
+        """Compute in 8 bits from now on, whatever `share`: half of it would be gigabytes."""
+        if self._weights is None or not has_int8():
+            return False
+        quantise(self._body, self._weights)
+        widen(self._body)
+        self._weights = None
+        return True
+
+    def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
+        """Return the raw columns of every task, and the last token's row, for each text."""
+        import torch
+
+        if self._weights is not None:
+            widen(self._body, self._weights)
+            self._weights = None
+
+        def last(_: list[int], tree: Any) -> Matrix:
+            hidden: Matrix = self._body(**tree.inputs()).last_hidden_state[0].numpy()
+            return hidden[[path[-1] for path in tree.paths]]
+
+        pooled = np.empty((len(rows), self._head[0].shape[1]), dtype=np.float32)
+        for indices, ends in self._trees.run(rows, last, self._body.device):
+            pooled[indices] = ends
+        with torch.inference_mode():
+            columns = torch.nn.functional.linear(torch.from_numpy(pooled), *self._head).numpy()
+        return columns, pooled
+
+
 class _Expert:
     """One task of a set: a `Classifier`."""
 
@@ -324,6 +373,26 @@ def _read_plain(folder: Path, base: Path, width: int) -> _UnpaddedNetwork | None
     head = _read_head(folder, width, weights.config["hidden_size"])
     body = BodyWeights(weights.config, tensors)
     return _UnpaddedNetwork(body, tokenizer, (head["weight"].float(), head["bias"].float()))
+
+
+def _read_decoder(folder: Path, base: Path, width: int, name: str) -> _DecoderNetwork | None:
+    """Read a causal body, its adapter and the last layer; None for other bodies, and on a GPU."""
+    import torch
+    from transformers import AutoConfig
+
+    from moralscope.models.language.steps import ATTENTION
+
+    if torch.cuda.is_available() or not is_decoder(
+        AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
+    ):
+        return None
+    body, tokenizer = load_body(base, name, attn_implementation=ATTENTION, dtype="auto")
+    plain = dict(body.named_parameters())
+    weights = merge_tensors(plain, folder) if (folder / ADAPTER).is_file() else plain
+    if weights is None:
+        return None
+    head = _read_head(folder, width, body.config.hidden_size)
+    return _DecoderNetwork(body, weights, tokenizer, (head["weight"].float(), head["bias"].float()))
 
 
 def _read_head(folder: Path, width: int, hidden: int) -> dict[str, Any]:

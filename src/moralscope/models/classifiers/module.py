@@ -2,7 +2,7 @@
 
 Input is <CLS> grounding <SEP> target <SEP> (a bare text has no grounding), the body's token rows
 are averaged, and every task reads its own columns of the last layer. So one body serves all tasks
-in one pass. A base is an encoder of the store, a local folder, or a hub id.
+in one pass. A base is a model of the store, a local folder, a GGUF file, or a hub id.
 
 A decoder (Qwen, Llama, …) reads from left to right, so its last token alone has seen everything. It
 gets words in place of special tokens, the text first: one text, read once, can be set beside many
@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.errors import StoreError
+from moralscope.core.errors import StoreError, error_line
 from moralscope.models.encoders.pipeline import like_length_batches
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE
 from moralscope.models.hugging_face import (
@@ -68,23 +68,27 @@ class Slices:
         raise KeyError(task)
 
 
-def load_body(folder: Path, name: str) -> tuple[Any, Any]:
-    """Load a transformer and its tokenizer quietly: safetensors only, no network, no code."""
+def load_body(folder: Path, name: str, **options: Any) -> tuple[Any, Any]:
+    """Load a transformer and its tokenizer quietly: safetensors only, no network, no code.
+
+    In 32 bits, unless `options` of transformers say otherwise.
+    """
+    import torch
     from transformers import AutoModel, AutoTokenizer
 
     set_up_transformers()
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        body = load_model(AutoModel, folder)
+        body = load_model(AutoModel, folder, **{"dtype": torch.float32, **options})
         if is_decoder(body.config):
             frame_pairs(tokenizer)
     except Exception as error:  # each kind means that the folder holds no such model
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        reason = error_line(error)
         raise StoreError(
             f"'{name}' in {folder} cannot be loaded as a transformer ({reason})",
             "give a folder with config.json, tokenizer files and model.safetensors",
         ) from error
-    return body.float(), tokenizer
+    return body, tokenizer
 
 
 def is_decoder(config: Any) -> bool:
@@ -201,6 +205,10 @@ def resolve_base(
     ]
     if name in stored:
         return store.pull(name, progress), store.entry(name).sha256
+    if name.endswith(".gguf") or name in [entry.name for entry in store.entries()]:
+        from moralscope.models.language.conversion import resolve_base as resolve_causal
+
+        return resolve_causal(name, store=store, progress=progress)
     if name.startswith(("roberta-", "bert-", "albert-")):  # hub ids without an owner
         folder = hub_folder(name, store, f"use one of {', '.join(stored)}")
     else:

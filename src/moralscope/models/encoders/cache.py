@@ -58,7 +58,7 @@ class EmbeddingCache:
             limit = os.environ.get(_LIMIT, "").strip() or "2048"
             if not (limit.isascii() and limit.isdigit() and int(limit) > 0):
                 raise InputError(
-                    f"{_LIMIT}={limit[:40]} is no number of megabytes",
+                    f"{_LIMIT}={limit[:40]} is not a number of megabytes",
                     "give a whole number, e.g. 2048",
                 )
             limit_mb = int(limit)
@@ -168,10 +168,10 @@ class EmbeddingCache:
                 for path in (self._path, *(Path(f"{self._path}-{end}") for end in ("wal", "shm"))):
                     with contextlib.suppress(OSError):
                         path.unlink(missing_ok=True)
-            log.warning("the embedding cache %s was damaged; it was started anew", self._path)
+            log.warning("the embedding cache %s was damaged; it was started afresh", self._path)
             return
         log.warning(
-            "the embedding cache %s cannot be used (%s); this run goes on without it",
+            "the embedding cache %s cannot be used (%s); this run continues without it",
             self._path,
             error,
         )

@@ -67,7 +67,7 @@ class EditedEncoder:
             raise InputError(
                 f"the edit '{edit.name}' was made for {edit.encoder} ({edit.checksum[:12]}), "
                 f"not for {base.name} ({base.checksum[:12]})",
-                "make it anew for this encoder with 'moralscope edit --save'",
+                "make a new one for this encoder with 'moralscope edit --save'",
             )
         self.base, self.edit = base, edit
         self.name, self.checksum = f"{base.name}-{edit.name}", edit.digest

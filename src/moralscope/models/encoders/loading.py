@@ -33,7 +33,7 @@ def load_encoder(
     Parameters
     ----------
     name
-        `minilm`, `mpnet`, `use-lite`, `scripted`, a folder, a hub id such as
+        `minilm`, `mpnet`, `use-lite`, `use-multilingual`, `scripted`, a folder, a hub id such as
         ``sentence-transformers/all-MiniLM-L12-v2``, or an edit that was saved (a .safetensors file
         of `edit --save`).
     progress
@@ -133,10 +133,17 @@ def _read_use_lite(folder: Path, name: str, checksum: str, _eight_bits: bool) ->
     return UseLiteBackend(folder, name, checksum)
 
 
+def _read_onnx_text(folder: Path, name: str, checksum: str, _eight_bits: bool) -> Backend:
+    from moralscope.models.encoders.onnx_text import OnnxTextBackend
+
+    return OnnxTextBackend(folder, name, checksum)
+
+
 # What the catalogue's `reader` means: stored encoders need no line of code.
 _READERS: dict[str, Callable[[Path, str, str, bool], Backend]] = {
     "sentence-transformers": _read_folder,
     "use-lite": _read_use_lite,
+    "onnx-text": _read_onnx_text,
 }
 
 

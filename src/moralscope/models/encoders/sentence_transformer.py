@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.core.errors import StoreError
+from moralscope.core.errors import StoreError, error_line
 from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.mean_pooling import token_ids
 from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
@@ -145,7 +145,7 @@ def _load(folder: Path, name: str) -> Any:
             model_kwargs={"use_safetensors": True},
         )
     except Exception as error:  # each kind means that the folder holds no such model
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        reason = error_line(error)
         raise StoreError(
             f"'{name}' in {folder} cannot be loaded as a sentence-transformers model ({reason})",
             "give a folder with config.json, tokenizer files and model.safetensors",

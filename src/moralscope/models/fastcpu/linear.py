@@ -8,7 +8,7 @@ processors with VNNI: older ones add pairs of products in 16 bits, which overflo
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -95,15 +95,44 @@ def can_quantise(model: Any) -> bool:
     return has_int8() and all(weight.device.type == "cpu" for weight in model.parameters())
 
 
-def quantise(model: Any) -> int:
-    """Let every linear layer of a frozen model compute in 8 bits; return how many there are."""
+def quantise(model: Any, tensors: Mapping[str, Any] | None = None) -> int:
+    """Let every linear layer of a frozen model compute in 8 bits; return how many there are.
+
+    Its matrices leave memory, one by one; those that word vectors share stay. `tensors` has the
+    weights by name where they are not the model's own (an adapter was added to them).
+    """
     import torch
 
-    layers = [module for module in model.modules() if type(module) is torch.nn.Linear]
-    forwards = [light_linear(layer.weight, layer.bias) for layer in layers]
-    for layer, forward in zip(layers, forwards, strict=True):
-        layer.forward = forward
+    words = {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Embedding)}
+    layers = [
+        (name, layer) for name, layer in model.named_modules() if type(layer) is torch.nn.Linear
+    ]
+    for name, layer in layers:
+        weight = layer.weight if tensors is None else tensors[f"{name}.weight"]
+        layer.forward = light_linear(weight, layer.bias)
+        if id(layer.weight) not in words:
+            layer.weight = torch.nn.Parameter(layer.weight.new_empty(0), requires_grad=False)
     return len(layers)
+
+
+def widen(model: Any, tensors: Mapping[str, Any] | None = None) -> None:
+    """Bring what a model has in 16 bits to 32, but for the word vectors, of which few are read.
+
+    `tensors` as for `quantise`.
+    """
+    import torch
+
+    words = [module for module in model.modules() if type(module) is torch.nn.Embedding]
+    for module in words:
+
+        def forward(ids: Any, module: Any = module) -> Any:
+            return torch.nn.functional.embedding(ids, module.weight).float()
+
+        module.forward = forward
+    kept = {id(module.weight) for module in words}
+    for name, weight in model.named_parameters():
+        if id(weight) not in kept:
+            weight.data = (weight if tensors is None else tensors[name]).data.float()
 
 
 def light_linear(weight: Any, bias: Any = None, *, gelu: bool = False) -> Callable[..., Any]:

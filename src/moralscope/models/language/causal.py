@@ -1,9 +1,7 @@
 """A causal model on this machine as a `LanguageModel`: probabilities, hidden states, steering.
 
 Texts that begin alike are computed as one tree (`trees`); logits are computed for the tokens that
-are asked about and no others. On a CPU trees are computed side by side, one thread each: threads
-that share a product spend more time waiting for each other than computing. Log-probabilities are
-those that lm-eval gives for the same texts.
+are asked about and no others. Log-probabilities are those that lm-eval gives for the same texts.
 """
 
 import copy
@@ -14,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +20,13 @@ from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Matrix
 from moralscope.core.records import Continuation, ModelRef
 from moralscope.models.adapters import Adapter
-from moralscope.models.fastcpu.threads import SingleThreadPool
 from moralscope.models.language.chat_template import ChatTemplate
 from moralscope.models.language.local import LocalGenerator
-from moralscope.models.language.trees import TokenTree, grow_trees
+from moralscope.models.language.trees import TokenTree, TreePool
 
 log = logging.getLogger(__name__)
 
 _LOGIT_ROWS = 256  # tokens whose logits are in memory at once: a vocabulary has 260,000 words
-_LEAST_NODES = 64  # of a tree that has a thread for itself
-_REPEATED = 1.3  # times as many nodes where what is shared is computed in every part
-R = TypeVar("R")
 
 
 class CausalModel(LocalGenerator):
@@ -56,7 +50,7 @@ class CausalModel(LocalGenerator):
         """How wide the residual stream is."""
         self._vectors: dict[int, Matrix] = {}
         self._told_merged = False
-        self._pool: SingleThreadPool | None = None
+        self._trees = TreePool()
 
     @property
     def block_path(self) -> str:
@@ -115,7 +109,9 @@ class CausalModel(LocalGenerator):
         with self._computing():
             ids = self._ids(texts, 0)
             with self._kept_states(layers) as states_of:
-                for indices, states in self._on_trees(ids, lambda _, tree: states_of(tree)):
+                for indices, states in self._trees.run(
+                    ids, lambda _, tree: states_of(tree), self._model.device
+                ):
                     rows[indices] = states
         return rows
 
@@ -136,7 +132,7 @@ class CausalModel(LocalGenerator):
 
         with self._computing():
             states: dict[int, Any] = {}
-            for _, some in self._on_trees(self._ids(texts, 0), last):
+            for _, some in self._trees.run(self._ids(texts, 0), last, self._model.device):
                 states |= some
         for index in range(len(texts)):
             with torch.inference_mode():
@@ -226,29 +222,6 @@ class CausalModel(LocalGenerator):
             tails.append(tail)
         return tails
 
-    def _on_trees(
-        self, sequences: Sequence[Sequence[int]], work: Callable[[list[int], TokenTree], R]
-    ) -> Iterator[tuple[list[int], R]]:
-        """Yield the indices of each tree's sequences and what `work` makes of both."""
-        import torch
-
-        def done(grown: tuple[list[int], TokenTree]) -> tuple[list[int], R]:
-            with torch.inference_mode():  # each thread has a mode of its own
-                return grown[0], work(*grown)
-
-        device = self._model.device
-        trees = list(grow_trees(sequences, device))
-        threads = torch.get_num_threads() if device.type == "cpu" else 1
-        if len(trees) < threads:  # a part each; what parts share is computed in each of them
-            nodes = sum(len(tree.tokens) for _, tree in trees)
-            most = max(_LEAST_NODES, int(_REPEATED * nodes / threads))
-            trees = list(grow_trees(sequences, device, most))
-        if threads < 2 or len(trees) < 2:
-            return map(done, trees)
-        if self._pool is None or self._pool.count != threads:
-            self._pool = SingleThreadPool(threads)
-        return self._pool.map(done, trees)
-
     def _scores(
         self, sequences: Sequence[Sequence[int]], counts: Sequence[int]
     ) -> list[tuple[float, ...]]:
@@ -278,7 +251,7 @@ class CausalModel(LocalGenerator):
             return numbers
 
         rows: list[tuple[float, ...]] = [()] * len(sequences)
-        for indices, numbers in self._on_trees(sequences, tree_scores):
+        for indices, numbers in self._trees.run(sequences, tree_scores, device):
             values = iter(numbers)
             for index in indices:
                 rows[index] = tuple(next(values) for _ in range(counts[index]))

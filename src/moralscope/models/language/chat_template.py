@@ -7,7 +7,7 @@ special token spelled in it ("<|im_end|>") is broken apart, so that it can end o
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import StoreError
+from moralscope.core.errors import StoreError, error_line
 from moralscope.models.adapters import is_adapter, read_adapter
 from moralscope.models.language.conversion import resolve_base
 from moralscope.models.store import Progress, Store
@@ -40,7 +40,7 @@ class ChatTemplate:
                 turn, tokenize=False, add_generation_prompt=True
             )
         except Exception as error:  # whatever a template raises means the same to a user
-            line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+            line = error_line(error, 160)
             problem = f"the model's chat template cannot be used ({line})"
             raise StoreError(problem, "speak to it by names or plainly") from error
         opening = self._tokenizer.bos_token

@@ -159,7 +159,8 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
         problem = f"{source / weights} cannot be read (architecture '{kind}')"
         remedy = "serve it with llama.cpp or Ollama and name it as openai:MODEL or ollama:MODEL"
         raise InputError(problem, remedy) from error
-    state = {name: value.half().contiguous() for name, value in model.state_dict().items()}
+    model.half()  # in place, matrix by matrix: a second copy may not fit into memory
+    state = {name: value.contiguous() for name, value in model.state_dict().items()}
     if model.config.tie_word_embeddings:
         state.pop("lm_head.weight", None)
     save_file(state, folder / "model.safetensors", metadata={"format": "pt"})

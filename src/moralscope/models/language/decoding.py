@@ -66,12 +66,6 @@ def sentence_end(text: str) -> int | None:
     return None
 
 
-def first_sentence(text: str) -> str:
-    """Return the first sentence of `text`, or all of it when none is complete."""
-    end = sentence_end(text)
-    return (text if end is None else text[:end]).strip()
-
-
 def _is_final(before: str, mark: str, after: str) -> bool:
     if (before + mark).count('"') % 2 or before.count("“") > (before + mark).count("”"):
         return False

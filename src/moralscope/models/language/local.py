@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import InputError, StoreError
+from moralscope.core.errors import InputError, StoreError, error_line
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.adapters import Adapter, add_markers, merge
 from moralscope.models.hugging_face import load_model, set_up_transformers
@@ -176,7 +176,7 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
 
 
 def _unusable(folder: Path, error: Exception) -> StoreError:
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    reason = error_line(error)
     return StoreError(
         f"{folder} cannot be loaded as a language model ({reason})",
         "give a folder with config.json, tokenizer files and model.safetensors",

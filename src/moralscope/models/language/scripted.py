@@ -128,7 +128,7 @@ class ScriptedModel:
     ) -> None:
         self.planted = planted or PlantedBias()
         if not 0 < self.planted.mass <= 1:
-            raise InputError(f"mass = {self.planted.mass} is no probability", "give 0 to 1")
+            raise InputError(f"mass = {self.planted.mass} is not a probability", "give 0 to 1")
         self.warnings: list[str] = []
         self.refs: tuple[ModelRef, ...] = ()
         self._values = {_bare(action): value for action, value in (values or {}).items()}
@@ -154,7 +154,7 @@ class ScriptedModel:
             try:
                 planted[key] = int(value) if key == "seed" else float(value)
             except ValueError:
-                raise InputError(f"'{part[:60]}' is no number", f"write {key}=0.5") from None
+                raise InputError(f"'{part[:60]}' is not a number", f"write {key}=0.5") from None
         return cls(PlantedBias(**planted))
 
     def prompt(self, text: str, *, chat: bool) -> str:

@@ -5,6 +5,7 @@ for by checksum; another model is refused, because its layers mean something els
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator, LanguageModel, Matrix
 from moralscope.io.files import file_size, write_whole
+from moralscope.models.language.gated import GatedModel, SteeringGate
 from moralscope.models.language.loading import load_generator, load_language_model
 from moralscope.models.store import Progress
 
@@ -35,6 +37,8 @@ class VectorInfo:
     kl: float  # what they then move the next word by on neutral text; NaN: never measured
     source: str  # what the vector was made of
     blocks: str = "layers"  # where the model's layers are, as other tools name them
+    gate_layer: int = 0  # whose state at the end of a prompt opens the gate; 0: there is none
+    gate_limit: float = 0.0
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.strength) or len(set(self.layers)) < len(self.layers):
@@ -43,15 +47,21 @@ class VectorInfo:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SteeringVector:
-    """A row for each of some layers of one model."""
+    """A row for each of some layers of one model, and where it has a gate, the row of that."""
 
     info: VectorInfo
     rows: Matrix
+    gate_row: Matrix | None = None
 
     def __post_init__(self) -> None:
         shape = len(self.info.layers), self.info.width
         if self.rows.shape != shape or not np.isfinite(self.rows).all() or not shape[0]:
             raise InputError("a steering vector's rows do not fit its layers", _REMEDY)
+        row = self.gate_row
+        if (row is None) != (self.info.gate_layer == 0) or (
+            row is not None and (row.shape != shape[1:] or not np.isfinite(row).all())
+        ):
+            raise InputError("a steering vector's gate does not fit its layer", _REMEDY)
 
     @property
     def added(self) -> dict[int, Matrix]:
@@ -73,7 +83,16 @@ class SteeringVector:
                 f"{model.name} ({model.checksum[:12]})",
                 f"make one with 'moralscope steer make --model {model.name}'",
             )
-        return model.steered(self.added)  # refuses a layer that does not exist
+        return self.push(model, self.added)
+
+    def push(self, model: LanguageModel, added: Mapping[int, Matrix]) -> LanguageModel:
+        """Return the model with these rows, behind the vector's gate where it has one."""
+        pushed = model.steered(added)  # refuses a layer that does not exist
+        if self.gate_row is None:
+            return pushed
+        return GatedModel(
+            model, pushed, SteeringGate(self.info.gate_layer, self.gate_row, self.info.gate_limit)
+        )
 
 
 def steer_model(model: LanguageModel, path: Path | None) -> LanguageModel:
@@ -92,9 +111,11 @@ def save_vector(vector: SteeringVector, path: Path) -> None:
     """Write a vector, whole or not at all."""
     from safetensors.numpy import save
 
-    rows = np.ascontiguousarray(vector.rows, dtype=np.float32)
+    tensors = {"rows": np.ascontiguousarray(vector.rows, dtype=np.float32)}
+    if vector.gate_row is not None:
+        tensors["gate"] = np.ascontiguousarray(vector.gate_row, dtype=np.float32)
     metadata = {"format": FORMAT, "vector": json.dumps(asdict(vector.info))}
-    write_whole(path, [save({"rows": rows}, metadata=metadata)])
+    write_whole(path, [save(tensors, metadata=metadata)])
 
 
 def load_vector(path: Path) -> SteeringVector:
@@ -118,7 +139,8 @@ def load_vector(path: Path) -> SteeringVector:
             raise refused
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
-            rows = np.asarray(file.get_tensor("rows"), dtype=np.float32)
+            names = {*file.keys(), "rows"}  # without rows the file is refused
+            tensors = {name: np.asarray(file.get_tensor(name), np.float32) for name in names}
     except OSError as error:
         reason = error.strerror or "is it a folder?"
         raise InputError(f"{path} cannot be read ({reason})", _REMEDY) from error
@@ -127,6 +149,7 @@ def load_vector(path: Path) -> SteeringVector:
     try:
         if metadata.get("format") != FORMAT:
             raise refused
-        return SteeringVector(decode(VectorInfo, json.loads(metadata["vector"])), rows)
+        info = decode(VectorInfo, json.loads(metadata["vector"]))
+        return SteeringVector(info, tensors["rows"], tensors.get("gate"))
     except (KeyError, TypeError, ValueError, RecursionError, InputError) as error:
         raise refused from error

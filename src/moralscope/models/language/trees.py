@@ -6,14 +6,19 @@ all that it would see in its own sequence (tree attention, Miao et al. 2024). Qu
 dilemma in every order and wording, and the answers to each, share most of their tokens.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
+from moralscope.models.fastcpu.threads import SingleThreadPool
+
 MOST = 512  # nodes of a tree: attention over all of them grows with the square
+_LEAST_NODES = 64  # of a tree that has a thread for itself
+_REPEATED = (1.1, 1.2, 1.3, 1.4, 1.5)  # times as many nodes where parts repeat what they share
+R = TypeVar("R")
 
 
 class TokenTree:
@@ -87,3 +92,40 @@ def grow_trees(
         nodes += new
     if indices:
         yield indices, TokenTree([sequences[at] for at in indices], device)
+
+
+class TreePool:
+    """Computes trees; on a CPU side by side, one thread each.
+
+    Threads that share a product spend more time waiting for each other than computing.
+    """
+
+    _pool: SingleThreadPool | None = None
+
+    def run(
+        self,
+        sequences: Sequence[Sequence[int]],
+        work: Callable[[list[int], TokenTree], R],
+        device: Any,
+    ) -> Iterator[tuple[list[int], R]]:
+        """Yield the indices of each tree's sequences and what `work` makes of both."""
+
+        def done(grown: tuple[list[int], TokenTree]) -> tuple[list[int], R]:
+            with torch.inference_mode():  # each thread has a mode of its own
+                return grown[0], work(*grown)
+
+        trees = list(grow_trees(sequences, device))
+        threads = torch.get_num_threads() if device.type == "cpu" else 1
+        if len(trees) < threads:  # a part each; what parts share is computed in each of them
+            nodes = sum(len(tree.tokens) for _, tree in trees)
+            for repeated in _REPEATED:
+                most = max(_LEAST_NODES, int(repeated * nodes / threads))
+                parts = list(grow_trees(sequences, device, most))
+                if len(parts) <= threads:
+                    trees = parts
+                    break
+        if threads < 2 or len(trees) < 2:
+            return map(done, trees)
+        if self._pool is None or self._pool.count != threads:
+            self._pool = SingleThreadPool(threads)
+        return self._pool.map(done, trees)

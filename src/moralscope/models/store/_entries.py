@@ -15,9 +15,9 @@ from moralscope.core.decode import decode
 from moralscope.core.errors import ChecksumMismatch, StoreError
 
 CATALOGUE = Path(__file__).with_name("models.toml")
-KINDS = ("encoder", "generator", "word-vectors", "lexicon")
+KINDS = ("encoder", "generator", "classifier", "word-vectors", "lexicon")
 REGISTRIES = ("pypi", "npm")
-READERS = ("sentence-transformers", "use-lite")  # of encoders
+READERS = ("sentence-transformers", "use-lite", "onnx-text")  # of encoders
 
 
 class Progress(Protocol):

@@ -1,8 +1,9 @@
 """Distillation (Hinton et al. 2015): a smaller expert learns what larger ones say of its examples.
 
 The probabilities of one or more trained sets, averaged, are mixed with the labels; an example with
-the label -1 has none, and learns from the teachers alone. Heads that no teacher has, and rankings,
-are learnt as they are.
+the label -1 has none, and learns from the teachers alone. Heads that no teacher has, rankings, and
+the groups that a recipe calls whole are learnt as they are: with the experts that a run starts from
+as its teacher, what they knew is kept while something is added.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,9 @@ def with_teacher(
     for task, head in heads.items():
         able = [teacher for teacher in teachers if task in teacher.tasks]
         indices = [
-            index for index, row in enumerate(rows) if row.task == task and row.other is None
+            index
+            for index, row in enumerate(rows)
+            if row.task == task and row.other is None and row.group not in recipe.whole
         ]
         if not able or not indices or head.loss in (CONTRASTIVE, RIDGE, "regression"):
             continue

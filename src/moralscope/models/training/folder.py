@@ -31,7 +31,7 @@ def training_folder(out: Path) -> Iterator[Path]:
         out.mkdir(parents=True, exist_ok=True)
         names = [path.name for path in out.iterdir()]
     except OSError as error:
-        problem = f"{out} is no folder to write to ({error.strerror})"
+        problem = f"{out} is not a folder to write to ({error.strerror})"
         raise InputError(problem, "choose another --to") from error
     if names and not any(CHECKPOINT in name for name in names):
         raise InputError(f"{out} holds files already", "give --to a new folder, or empty this one")

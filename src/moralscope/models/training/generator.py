@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from moralscope.core.errors import StoreError
+from moralscope.core.errors import StoreError, error_line
 from moralscope.core.options import Option
 from moralscope.models.adapters import load_adapter, with_adapter
 from moralscope.models.classifiers.module import safe_precision
@@ -232,7 +232,7 @@ def train_generator(
             origin = training.start[0]
             model = load_adapter(model, origin, trainable=True)
     except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        line = error_line(error, 160)
         raise StoreError(
             f"{origin} cannot be loaded to be trained ({line})", "give a whole language model"
         ) from error

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.core.errors import MoralscopeError
+from moralscope.core.errors import MoralscopeError, error_line
 from moralscope.models.training.folder import Checkpoint, read_checkpoint, write_checkpoint
 from moralscope.models.training.options import Schedule
 from moralscope.models.training.records import History, Learner, Report, TrainingProgress
@@ -50,7 +50,7 @@ def train(
         ):
             raise
         kept = f"resumes from step {run.saved_step}" if checkpoint else "starts again"
-        line = str(error).strip().splitlines()[0][:160]
+        line = error_line(error, 160)
         raise MoralscopeError(
             f"the device stopped in step {run.step} ({line})",
             f"free its memory or --set batch_size to less; the same command {kept}",
@@ -248,7 +248,7 @@ class _Run:
         loss = 0.0 if not self.steps else math.nan if self.loss is None else float(self.loss)
         if not math.isfinite(loss):
             raise MoralscopeError(
-                f"the loss is no number any more in step {self.step}", "take a lower learning rate"
+                f"the loss is not a number from step {self.step}", "take a lower learning rate"
             )
         return loss
 

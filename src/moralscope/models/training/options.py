@@ -33,7 +33,7 @@ class Schedule(Options):
     skip: Annotated[
         float,
         Option(
-            "Share of steps that may be left out, where loss or gradient is no number.",
+            "Share of steps that may be left out, where loss or gradient is not a number.",
             least=0,
             most=1,
         ),
@@ -117,5 +117,5 @@ class ModelTraining(Schedule):
     ] = 0
     start: Annotated[
         tuple[Path, ...],
-        Option("Folders of adapters to go on from; of several classifiers: from their mean."),
+        Option("Folders of adapters to continue from; of several classifiers: from their mean."),
     ] = ()

@@ -66,6 +66,12 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
     teacher_share: Annotated[
         float, Option("Weight of the teacher beside the labels.", least=0, most=1)
     ] = 0.5
+    replay: Annotated[
+        float, Option("Share of what was learnt before that is learnt again.", least=0, most=1)
+    ] = 1.0
+    whole: Annotated[
+        tuple[str, ...], Option("Groups that come whole beside a replay, without a teacher.")
+    ] = ()
     limit: Annotated[int | None, Option("Only the first N of each part.", least=1)] = None
     test: Annotated[bool, Option("Look at the test part too, once, at the end.")] = False
 
@@ -95,7 +101,7 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
                 "'stories generate' and 'stories metrics' test a generator",
             )
         if len(self.start) > 1:
-            raise InputError("texts go on from one adapter", "give --start once")
+            raise InputError("texts continue from one adapter", "give --start once")
         if self.start and not (self.start[0] / "adapter_config.json").is_file():
             raise InputError(
                 f"{self.start[0]} holds no adapter", "give --start a folder of 'stories train'"

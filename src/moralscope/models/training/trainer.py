@@ -46,6 +46,7 @@ from moralscope.models.training.refit import fit_ridge, refit_head
 from moralscope.stats.calibration import fit_temperature
 
 GENERATOR_SCHEMA = "moralscope.generator/1"
+_LOOKED_AT = 5  # times the share of what is learnt again
 Figures = Mapping[str, Mapping[str, float]]  # by part, then by group
 
 
@@ -142,7 +143,7 @@ def train_model(
 
     `base_is` names the store's entry whose weights the base folder holds (a copy elsewhere).
     """
-    data = source.data(recipe)
+    data = replayed(source.data(recipe), recipe)
     resolve = resolve_language_model if recipe.model == GENERATOR else resolve_encoder
     folder, checksum = resolve(recipe.base, store=Store(), progress=progress)
     base = ModelRef(*named_base(recipe.base, folder, checksum, base_is))
@@ -181,6 +182,25 @@ def train_model(
         ),
         warnings=list(data.warnings),
     )
+
+
+def replayed(data: TrainingData, recipe: TrainingRecipe) -> TrainingData:
+    """Keep a share of the examples, but all of the groups that the recipe is about."""
+    if recipe.replay == 1:
+        return data
+    rng = np.random.default_rng(recipe.seed)
+    parts = {}
+    for part, rows in data.parts.items():
+        # What only looks is cheap beside what learns, and few rows tell little.
+        share = recipe.replay if part == "train" else _LOOKED_AT * recipe.replay
+        parts[part] = [
+            row
+            for row, draw in zip(rows, rng.random(len(rows)), strict=True)
+            if draw < share
+            or row.group in recipe.whole
+            or (data.heads and data.heads[row.task].loss == RIDGE)
+        ]
+    return replace(data, parts=parts)
 
 
 def _best_point(
@@ -243,7 +263,8 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
         elif learner.heads[name].kind == "many":
             gold = np.array([row.values for row, _ in outputs]) > 0
             thresholds[name] = best_thresholds(gold, sigmoid(logits))
-    if recipe.still:  # few examples beside a body that is as it was: its own thresholds hold
+    if recipe.still or (recipe.start and recipe.replay < 1):
+        # Few examples beside a body that is much as it was: its own thresholds hold.
         thresholds = dict(read_settings(recipe.start[0]).thresholds)
     return replace(
         trained, learner=learner, temperatures=temperatures, thresholds=thresholds, fitted=fitted
@@ -253,11 +274,13 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
 def _save(out: Path, trained: TrainedModel, base: ModelRef, card: Card) -> None:
     learner, data = trained.learner, trained.data
     if not isinstance(learner, GeneratorLearner):
+        # Reading less of a text is a way to learn faster, not to judge.
+        begun = [read_settings(folder).max_length for folder in trained.chosen.start]
         settings = ExpertSettings(
             base=base.name,
             base_sha256=base.sha256,
             tasks={name: head.labels for name, head in learner.heads.items()},
-            max_length=trained.chosen.max_length,
+            max_length=max([trained.chosen.max_length, *begun]),
             temperatures=trained.temperatures,
             card=card.facts,
             kinds={name: head.kind for name, head in learner.heads.items() if head.kind != "one"},

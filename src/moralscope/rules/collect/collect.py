@@ -46,7 +46,7 @@ Report = Callable[[int, int], None]
 LoadBot = Callable[[str, CollectOptions], Chatbot]
 REPLIES_ARE_A_MODELS = "replies are what these chatbots said, they are not moral advice"
 UNTRAINED = (
-    "sufficiency and moral content are told by similarities alone: look at a sample, or train "
+    "sufficiency and moral content are judged by similarities alone: look at a sample, or train "
     "classifiers on labelled replies with 'moralscope collect-train'"
 )
 _BLOCK = 16  # replies that are asked for, and put on the disk, at once

@@ -15,7 +15,7 @@ from moralscope.io.tables import Layout, TableFile, is_table
 from moralscope.rules.collect.chatbots import MAX_PROMPT, CollectedExchange, CollectPrompt
 from moralscope.rules.exchanges import open_exchanges
 
-_REMEDY = "give one prompt a line (.txt), or CSV, JSONL or Parquet with the column prompt"
+_REMEDY = "give one prompt per line (.txt), or CSV, JSONL or Parquet with the column prompt"
 _LINES = Layout(lines_as="prompt", remedy=_REMEDY)
 _FORMS = (".jsonl", ".csv", ".parquet")
 _COLUMNS = ("id", "prompt", "reply", "chatbot", "keywords", "sufficient", "moral")

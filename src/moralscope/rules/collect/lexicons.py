@@ -105,7 +105,7 @@ def _shipped() -> Lexicon:
 def _lexicon(path: Path, text: str, reader: "_Reader") -> Lexicon:
     terms, problems = reader(path, text)
     if problems:
-        raise InputError(name_problems(path, problems), "mend or remove these lines")
+        raise InputError(name_problems(path, problems), "fix or delete these lines")
     if not terms:
         raise InputError(f"{path} holds no words", _REMEDY)
     return Lexicon(path.name, sha256(text.encode()).hexdigest(), terms)
@@ -177,7 +177,7 @@ def _read_csv(path: Path, text: str) -> _Read:
         try:
             values = {name: float(cell) for name, cell in cells.items() if name != "word"}
         except ValueError:
-            table.note(number, "has a probability that is no number")
+            table.note(number, "has a probability that is not a number")
             continue
         if not parts:
             table.note(number, "has no word")

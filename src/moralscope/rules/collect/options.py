@@ -109,7 +109,7 @@ class CollectOptions(Options):
     resume: Annotated[
         bool,
         Option(
-            "Use the replies beside --to, or ask anew; go on with the run in --out DIR.",
+            "Use the replies beside --to, or ask again; resume the run in --out DIR.",
             flag="--resume/--no-resume",
             group="Output",
             http=False,

@@ -92,6 +92,13 @@ def conversation_job(service: Service, body: s.ConversationRequest) -> Job:
     return lambda report, tell: service.audit_conversations(said, options, rules)
 
 
+def warrant_job(service: Service, body: s.WarrantRequest) -> Job:
+    """Return what warrants the rules of a request."""
+    options = options_in(body, WarrantOptions, rulebook="yours", benign=None)
+    books, benign = s.read_rulebooks(body.rulebooks), _rows(body.benign)
+    return lambda report, tell: service.warrant(books, options, benign)
+
+
 def _rules(body: s.AuditRequest | s.ConversationRequest) -> AuditRules:
     options_in(body.thresholds, Thresholds)  # refused here, in its words
     limits = body.thresholds.model_dump(exclude_unset=True)
@@ -200,14 +207,7 @@ async def check(request: Request, body: s.CheckRequest) -> Response:
 async def warrant(request: Request, body: s.WarrantRequest) -> Response:
     """Say of each rule whether the model can enforce it, by minimal pairs; nothing is stored."""
     work = _work(request)
-    options = options_in(body, WarrantOptions, rulebook="yours", benign=None)
-    books = s.read_rulebooks(body.rulebooks)
-    benign = _rows(body.benign)
-
-    def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.warrant(books, options, benign)
-
-    return await work.answer(request, job)
+    return await work.answer(request, warrant_job(work.service, body))
 
 
 @server_router.get("/models", summary="List models")

@@ -13,10 +13,14 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
+from moralscope.pages.audit import audit_card
+from moralscope.pages.page import VerdictCard
+from moralscope.pages.terminal import card_text
 from moralscope.rules.acts import ToolCall
 from moralscope.rules.audit import AuditOptions
 from moralscope.rules.conversation import (
     ASSISTANT,
+    HISTORY,
     USER,
     AuditedTurn,
     Conversation,
@@ -36,7 +40,6 @@ WITHHELD = "I would rather not answer that: my reply would have broken the rule 
 UNJUDGED = "I would rather not answer that: my reply could not be judged."
 UNREAD = "I would rather not answer that: my reply could not be read whole."
 THOUGHTS, ALTERNATIVES = "reasoning", "top_logprobs"
-_HISTORY = 40  # messages before a reply that are looked at
 _ASIDE = (THOUGHTS, ALTERNATIVES)  # left out of a reply without making it another one
 
 
@@ -68,6 +71,8 @@ class GuardDecision:
     note: Mapping[str, Any]
     without: tuple[str, ...] = ()
     """the parts that do not go out though the text does"""
+    card: VerdictCard | None = None
+    """of a flagged reply: the verdict, as reports show it"""
 
     @property
     def is_changed(self) -> bool:
@@ -106,22 +111,24 @@ class Guard:
     def __call__(
         self, prompt: str, replies: Sequence[GuardedReply], history: Conversation | None = None
     ) -> list[GuardDecision]:
-        """Return what goes out for each reply to a prompt, in order; decisions are logged.
+        """Return what goes out for each reply to a prompt, in order; decisions are logged."""
+        began = time.monotonic()
+        decisions = self.decide(prompt, replies, history)
+        if self.log is not None:
+            seconds = time.monotonic() - began
+            pairs = zip(replies, decisions, strict=True)
+            texts = self.log.texts
+            self.log.add([_logged(prompt, reply, made, seconds, texts) for reply, made in pairs])
+        return decisions
+
+    def decide(
+        self, prompt: str, replies: Sequence[GuardedReply], history: Conversation | None
+    ) -> list[GuardDecision]:
+        """Return what may go out for replies, or for the beginning of one; nothing is logged.
 
         With a history in which the assistant spoke before, and for tool calls, a reply is judged as
         a turn of the conversation.
         """
-        began = time.monotonic()
-        decisions = self._decide(prompt, replies, history)
-        if self.log is not None:
-            seconds = time.monotonic() - began
-            pairs = zip(replies, decisions, strict=True)
-            self.log.add([_logged(prompt, reply, made, seconds) for reply, made in pairs])
-        return decisions
-
-    def _decide(
-        self, prompt: str, replies: Sequence[GuardedReply], history: Conversation | None
-    ) -> list[GuardDecision]:
         said = [reply for reply in replies if not reply.is_empty]
         if not said:
             return [self._with_parts(None, reply) for reply in replies]
@@ -177,7 +184,11 @@ class Guard:
             if outcome in ("blocked", "revised"):
                 spans = [{name: span[name] for name in kept} for span in spans]
             note["evidence"] = spans
-        return GuardDecision(text, outcome, verdict, note)
+        card = None
+        if verdict == "flagged" and self.log is not None:
+            limits = self._service.auditor(self._audit, self._rules).auditor.thresholds
+            card = audit_card(row, limits)
+        return GuardDecision(text, outcome, verdict, note, card=card)
 
     def _with_parts(self, decision: GuardDecision | None, reply: GuardedReply) -> GuardDecision:
         """Decide about the parts that are no text, too."""
@@ -205,9 +216,12 @@ class Guard:
 
 
 def _logged(
-    prompt: str, reply: GuardedReply, decision: GuardDecision, seconds: float
+    prompt: str, reply: GuardedReply, decision: GuardDecision, seconds: float, texts: bool
 ) -> LoggedDecision:
-    verdict = decision.note.get("verdict") or {}
+    verdict, card = decision.note.get("verdict") or {}, decision.card
+    if card is not None and not texts:  # the card without what anybody said
+        facts = [fact for fact in card.facts if fact[0] in ("Rule", "Concern")]
+        card = replace(card, pieces=(), facts=facts)
     changed = decision.outcome in ("blocked", "revised")
     return LoggedDecision(
         time=time.time(),
@@ -217,6 +231,7 @@ def _logged(
         seconds=seconds,
         prompt=prompt,
         reply=reply.text,
+        card=None if card is None else card_text(card),
     )
 
 
@@ -232,7 +247,7 @@ def _book(name: str) -> RulebookText | None:
 def last_prompt(messages: Any) -> str:
     """Return what the person said last in a chat; text parts of it are joined."""
     if not isinstance(messages, list):
-        raise InputError("'messages' is no list", "send messages as OpenAI's API has them")
+        raise InputError("'messages' is not a list", "send messages as OpenAI's API has them")
     for message in reversed(messages):
         if isinstance(message, dict) and message.get("role") == "user":
             return text_of(message.get("content"))
@@ -241,7 +256,7 @@ def last_prompt(messages: Any) -> str:
 
 def history_of(body: Mapping[str, Any]) -> Conversation:
     """Return what was said before the reply, the last turns of it, and what the tools are for."""
-    return lenient_conversation(body.get("messages"), body.get("tools"), _HISTORY)
+    return lenient_conversation(body.get("messages"), body.get("tools"), HISTORY)
 
 
 def text_of(content: Any) -> str:

@@ -5,6 +5,8 @@ by the same code. `clean` goes over every text after decoding and joining: what 
 hide in an escape or between two chunks.
 """
 
+import asyncio
+import json
 import math
 import re
 from collections import defaultdict
@@ -13,12 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moralscope.rules.acts import ToolCall
+from moralscope.rules.sanitize import sentences
 from moralscope.server.guard import ALTERNATIVES
+from moralscope.server.guard.sse import read_events
 
 Json = dict[str, Any]
 Clean = Callable[[str], str]
 MOST_CHOICES = 128  # as many as OpenAI gives
 _TOKEN = re.compile(r"[A-Za-z0-9_.:/@+=-]{1,200}")  # a name, an id: no prose
+_BLANK = (b"\n\n", b"\r\n\r\n", b"\r\r")  # ends an event
 _TEXT_PARTS = ("text", "output_text", "input_text")
 _THOUGHTS = ("reasoning_content", "reasoning")  # vLLM and DeepSeek; Ollama and OpenRouter
 _REASONS = ("stop", "length", "tool_calls", "function_call", "content_filter", "abort", "error")
@@ -121,6 +126,59 @@ def read_chunks(chunks: Iterable[Any], clean: Clean, *, is_ended: bool, wanted: 
     return assembly.completion(clean)
 
 
+class LiveReply:
+    """The text of a streamed reply while it comes, up to the end of its last finished sentence."""
+
+    def __init__(self, clean: Clean) -> None:
+        self.changed = asyncio.Event()
+        self._assembly, self._clean = _Assembly(""), clean
+        self._rest, self._length = b"", 0
+        self._is_over = False
+
+    def add(self, data: bytes) -> None:
+        """Read the events that are complete; what is no completion is left to who reads it all."""
+        if self._is_over:
+            return
+        self._rest += data
+        ends = [self._rest.rfind(blank) + len(blank) for blank in _BLANK if blank in self._rest]
+        events, self._rest = self._rest[: max(ends, default=0)], self._rest[max(ends, default=0) :]
+        try:
+            for _, text in read_events(events):
+                if text.strip() != "[DONE]":
+                    self._assembly.add(json.loads(text), "delta")
+        except (ValueError, RecursionError):
+            self.stop()
+        self.changed.set()
+
+    def stop(self) -> None:
+        """Have nothing more to say before the end."""
+        self._is_over = True
+
+    def finished(self) -> CompletionChoice | None:
+        """Return the finished sentences once there are more of them.
+
+        Thoughts, calls, refusals and parts that are no text wait for the whole reply.
+        """
+        self.changed.clear()
+        some = self._assembly.choices.get(0)
+        if self._is_over or some is None:
+            return None
+        choice = some.choice(0, self._clean)
+        if choice.said != choice.text or choice.calls or choice.parts:
+            self.stop()
+            return None
+        text = choice.text[: choice.text.rfind((sentences(choice.text) or [""])[-1])]
+        if len(text) <= self._length:
+            return None
+        self._length, rest, rows = len(text), len(text.encode()), list[Json]()
+        for row in (choice.logprobs or {}).get("content", ()):
+            rest -= len(row["token"].encode() if row["bytes"] is None else row["bytes"])
+            if rest < 0:
+                break
+            rows.append(row)
+        return CompletionChoice(index=0, text=text, logprobs={"content": rows} if rows else None)
+
+
 class _Assembly:
     """Choices and head of a completion as its chunks come; a whole one is a single chunk."""
 
@@ -174,7 +232,7 @@ class _ChoiceAssembly:
     def add(self, message: Json) -> None:
         content = message.get("content")
         if not isinstance(content, str | list | None):
-            raise NoCompletionError("a content that is no text")
+            raise NoCompletionError("a content that is not text")
         parts: list[Any] = content if isinstance(content, list) else [content]
         for part in parts:
             kind = part.get("type") if isinstance(part, dict) else None

@@ -39,6 +39,9 @@ class LoggedDecision:
     prompt: str | None = None
     """only where the owner asked to keep texts, as the next"""
     reply: str | None = None
+    card: str | None = None
+    """of a flagged reply: the verdict card as text, without prompt and reply unless they are kept
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +84,15 @@ class GuardLog:
         """Keep decisions and delete old ones; a failure is logged once and costs nobody a reply."""
         rows = [astuple(decision) for decision in decisions]
         if not self.texts:
-            rows = [(*row[:-2], None, None) for row in rows]
+            rows = [(*row[:5], None, None, row[7]) for row in rows]
         try:
             with self._lock, contextlib.closing(self._open()) as file, file:
-                file.executemany("INSERT INTO decisions VALUES (?,?,?,?,?,?,?)", rows)
+                file.executemany("INSERT INTO decisions VALUES (?,?,?,?,?,?,?,?)", rows)
                 file.execute("DELETE FROM decisions WHERE time < ?", (self._first(self.days),))
                 if not self.texts:  # the owner changed her mind
                     file.execute(
-                        "UPDATE decisions SET prompt = NULL, reply = NULL WHERE reply IS NOT NULL"
+                        "UPDATE decisions SET prompt = NULL, reply = NULL, card = NULL "
+                        "WHERE reply IS NOT NULL"
                     )
         except (OSError, sqlite3.Error) as error:
             if not self._failed:
@@ -147,6 +151,9 @@ class GuardLog:
         file = sqlite3.connect(self.path, timeout=5)
         columns = ", ".join(field.name for field in fields(LoggedDecision))
         file.execute(f"CREATE TABLE IF NOT EXISTS decisions ({columns})")
+        names = [row[1] for row in file.execute("PRAGMA table_info(decisions)")]
+        if "card" not in names:  # a log of 0.10
+            file.execute("ALTER TABLE decisions ADD COLUMN card")
         file.execute("CREATE INDEX IF NOT EXISTS by_time ON decisions (time)")
         return file
 

@@ -1,11 +1,15 @@
 """The guard proxy: OpenAI's chat completions, asked of another server, each reply audited.
 
 A streamed reply is read to its end first, audited, and streamed out then: what was said cannot be
-unsaid. Errors have OpenAI's shape, because its clients read them.
+unsaid. With `--stream-hold sentences` its finished sentences are audited while it comes, and go out
+until one is flagged; the whole is judged all the same, and the rest of it goes out or not. Errors
+have OpenAI's shape, because its clients read them.
 """
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -16,12 +20,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.models.batching import OutOfTime
+from moralscope.rules.conversation import Conversation
 from moralscope.server.connections import gone
 from moralscope.server.errors import Refused
 from moralscope.server.guard import GuardDecision, GuardedReply, history_of, last_prompt
-from moralscope.server.guard.completion import Json, token_in
+from moralscope.server.guard.completion import CompletionChoice, Json, LiveReply, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
-from moralscope.server.guard.writing import FIELD, events, whole
+from moralscope.server.guard.writing import FIELD, events, own_head, pieces, whole
 from moralscope.server.security import AccessToken, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
@@ -109,18 +114,37 @@ async def complete(request: Request) -> Response:
     """Ask the server behind for a chat completion, audit the reply, and pass on what may go out."""
     try:
         body, prompt = _body(await request.body())
-        answer = await _asked(request, body)
-        return await _answered(request, body, prompt, answer)
-    except UpstreamError as error:
+        steps = _steps(request, body, prompt)
+        first = await anext(steps)
+    except (UpstreamError, Refused, MoralscopeError) as error:
+        return _failure(error)
+    if isinstance(first, Response):
+        await steps.aclose()
+        return first
+    return StreamingResponse(_following(first, steps), media_type=_STREAM)
+
+
+def _failure(error: UpstreamError | Refused | MoralscopeError) -> JSONResponse:
+    if isinstance(error, UpstreamError):
         return JSONResponse(error.body, error.status, headers=error.headers)
-    except Refused as error:
+    if isinstance(error, Refused):
         wait = {"Retry-After": str(int(error.wait) + 1)} if error.wait else None
         said = openai_error(f"{error.problem}; {error.remedy}", "guard_error", "guard_busy")
         return JSONResponse(said, error.status, headers=wait)
-    except MoralscopeError as error:  # a reply that cannot be judged does not go out
-        status = 504 if isinstance(error, OutOfTime) else 503
-        code = "guard_timeout" if status == 504 else "guard_failed"
-        return JSONResponse(openai_error(str(error), "guard_error", code), status)
+    # a reply that cannot be judged does not go out
+    status = 504 if isinstance(error, OutOfTime) else 503
+    code = "guard_timeout" if status == 504 else "guard_failed"
+    return JSONResponse(openai_error(str(error), "guard_error", code), status)
+
+
+async def _following(first: str, steps: AsyncIterator[str | Response]) -> AsyncIterator[str]:
+    """Yield the events of a stream that has begun: an error can only be said in one of them."""
+    yield first
+    try:
+        async for event in steps:
+            yield str(event)
+    except (UpstreamError, Refused, MoralscopeError) as error:
+        yield f"data: {bytes(_failure(error).body).decode()}\n\n"
 
 
 @router.post("/responses", include_in_schema=False)
@@ -145,7 +169,7 @@ def _body(data: bytes) -> tuple[Json, str]:
     except UnicodeEncodeError:
         message = "the request holds half a character (a lone surrogate); send whole characters"
     except (ValueError, RecursionError):
-        message = "the request is no JSON object, or holds a number that JSON has not (NaN)"
+        message = "the request is not a JSON object, or holds a number that JSON has not (NaN)"
     except InputError as error:
         message = str(error)
     raise UpstreamError(400, openai_error(message, "invalid_request_error"))
@@ -163,34 +187,85 @@ def _authorization(request: Request) -> str:
     return header
 
 
-async def _asked(request: Request, body: Json) -> Answer:
-    """Ask the server behind for as long as the client waits for it."""
-    upstream, authorization = request.app.state.proxy.upstream, _authorization(request)
+async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[str | Response, None]:
+    """Yield the response once the reply was judged; or, where sentences went out before, events.
+
+    The server behind is asked for as long as the client waits for it.
+    """
+    state, authorization = request.app.state, _authorization(request)
+    guard, upstream = state.proxy.guard, state.proxy.upstream
+    by_sentence = guard.options.stream_hold == "sentences" and body.get("stream")
+    live = LiveReply(upstream.clean) if by_sentence and body.get("n") in (None, 1) else None
     if upstream.is_full:
-        request.app.state.work.metrics.refused.inc()
-    call: asyncio.Task[Answer] = upstream.start(body, authorization)
+        state.work.metrics.refused.inc()
+    call: asyncio.Task[Answer] = upstream.start(body, authorization, live and live.add)
     leaving = asyncio.create_task(gone(request))
+    model, history = token_in(body.get("model")) or "unknown", history_of(body)
+    head, sent = own_head(model), None
     try:
-        await asyncio.wait({call, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not call.done():
-            said = openai_error("the client has gone", "guard_error", "client_gone")
-            raise UpstreamError(499, said)  # nobody reads it; metrics count it
-        return call.result()
+        while not call.done():
+            growing = [asyncio.create_task(live.changed.wait())] if live else []
+            await asyncio.wait({call, leaving, *growing}, return_when=asyncio.FIRST_COMPLETED)
+            for task in growing:
+                task.cancel()
+            if leaving.done() and not call.done():
+                said = openai_error("the client has gone", "guard_error", "client_gone")
+                raise UpstreamError(499, said)  # nobody reads it; metrics count it
+            choice = live.finished() if live and not call.done() else None
+            if live is None or choice is None:
+                continue
+            with suppress(Refused):  # others wait: these words go out with the rest
+                (decision,) = await _judged(request, guard.decide, prompt, [choice], history)
+                if not decision.is_changed:
+                    for event in pieces(head, choice, decision, sent):
+                        yield event
+                    sent = choice
+                elif decision.verdict == "flagged":
+                    live.stop()
+        answer = call.result()
+        decisions = await _judged(request, guard, prompt, answer.completion.choices, history)
+        if sent is None:
+            yield _response(body, answer, decisions, model)
+            return
+        if not answer.completion.choices[0].text.startswith(sent.text):  # taken back by the server
+            raise UpstreamError(502, openai_error("the reply changed", "upstream_error"))
+        usage = _with_usage(body, answer)
+        for event in events(
+            answer.completion, decisions, model, with_usage=usage, sent=sent, head=head
+        ):
+            yield event
     finally:
         call.cancel()
         leaving.cancel()
 
 
-async def _answered(request: Request, body: Json, prompt: str, answer: Answer) -> Response:
-    guard, completion = request.app.state.proxy.guard, answer.completion
+async def _judged(
+    request: Request,
+    judge: Callable[..., list[GuardDecision]],
+    prompt: str,
+    choices: Sequence[CompletionChoice],
+    history: Conversation,
+) -> list[GuardDecision]:
+    """Return what may go out for each choice."""
     replies = [
         GuardedReply(choice.said, choice.unjudged, choice.dropped, choice.calls)
-        for choice in completion.choices
+        for choice in choices
     ]
-    history = history_of(body)
     decisions: list[GuardDecision] = await request.app.state.work.run(
-        request, lambda report: guard(prompt, replies, history)
+        request, lambda report: judge(prompt, replies, history)
     )
+    return decisions
+
+
+def _with_usage(body: Json, answer: Answer) -> bool:
+    options = body.get("stream_options")
+    asked = isinstance(options, dict) and options.get("include_usage") is True
+    return answer.is_stream or asked
+
+
+def _response(
+    body: Json, answer: Answer, decisions: Sequence[GuardDecision], model: str
+) -> Response:
     verdicts = {decision.verdict for decision in decisions}
     headers = {**answer.headers, VERDICT: next(word for word in _WORST if word in verdicts)}
     if any(decision.is_changed for decision in decisions):
@@ -203,14 +278,10 @@ async def _answered(request: Request, body: Json, prompt: str, answer: Answer) -
     if spans:
         turning = (f"{span['start']}-{span['end']}" for span in spans if span["turns"])
         headers[EVIDENCE] = ", ".join(turning)
-    model = token_in(body.get("model")) or "unknown"
     if not body.get("stream"):
-        return JSONResponse(whole(completion, decisions, model), headers=headers)
-    options = body.get("stream_options")
-    with_usage = answer.is_stream or (
-        isinstance(options, dict) and options.get("include_usage") is True
-    )
-    written = events(completion, decisions, model, with_usage=with_usage)
+        return JSONResponse(whole(answer.completion, decisions, model), headers=headers)
+    usage = _with_usage(body, answer)
+    written = events(answer.completion, decisions, model, with_usage=usage)
     return StreamingResponse(written, media_type=_STREAM, headers=headers)
 
 

@@ -8,7 +8,7 @@ shape, so that clients understand it.
 import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -119,13 +119,18 @@ class Upstream:
         """Whether the next call would be refused."""
         return self.calls >= self.most
 
-    def start(self, body: Json, authorization: str) -> "asyncio.Task[Answer]":
-        """Ask for a chat completion; a call counts until it has ended, cancelled ones too."""
+    def start(
+        self, body: Json, authorization: str, hear: Callable[[bytes], None] | None = None
+    ) -> "asyncio.Task[Answer]":
+        """Ask for a chat completion; a call counts until it has ended, cancelled ones too.
+
+        `hear` gets the bytes of a stream as they come.
+        """
         if self.is_full:
             problem = f"too many requests wait for the server behind the guard ({self.calls})"
             raise Refused(429, problem, f"try again in {_BUSY + 1:g} s", _BUSY)
         self.calls += 1
-        call = asyncio.create_task(self._complete(body, authorization))
+        call = asyncio.create_task(self._complete(body, authorization, hear))
         call.add_done_callback(self._ended)
         return call
 
@@ -134,10 +139,12 @@ class Upstream:
         if not call.cancelled():
             call.exception()  # asked for, else asyncio logs that nobody did: a gone client
 
-    async def _complete(self, body: Json, authorization: str) -> Answer:
+    async def _complete(
+        self, body: Json, authorization: str, hear: Callable[[bytes], None] | None
+    ) -> Answer:
         try:
             async with asyncio.timeout(self._seconds):
-                status, headers, data = await self._post(body, authorization)
+                status, headers, data = await self._post(body, authorization, hear)
         except TimeoutError:
             message = f"the server behind the guard gave no answer within {self._seconds:g} s"
             raise _failed(504, message, "upstream_timeout") from None
@@ -157,13 +164,15 @@ class Upstream:
         if status != 200:
             raise _refused(status, data, self.clean, kept)
         # In a thread: 8 MB of small events take seconds, in which nobody else would be answered.
-        if "text/event-stream" in headers.get("content-type", "").lower():
+        if _is_stream(headers):
             wanted = body["n"] if isinstance(body.get("n"), int) else 1
             completion = await asyncio.to_thread(read_stream, data, self.clean, wanted)
             return Answer(completion, True, kept)
         return Answer(await asyncio.to_thread(read_answer, data, self.clean), False, kept)
 
-    async def _post(self, body: Json, authorization: str) -> tuple[int, Mapping[str, str], bytes]:
+    async def _post(
+        self, body: Json, authorization: str, hear: Callable[[bytes], None] | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
         if self._client is None:
             room = httpx2.Limits(max_connections=self.most, max_keepalive_connections=20)
             settings = client_settings(self.url, self._seconds)
@@ -182,7 +191,13 @@ class Upstream:
                 data += part
                 if len(data) > MAX_ANSWER:
                     raise _failed(502, "the answer behind the guard is too long", "upstream_long")
+                if hear and response.status_code == 200 and _is_stream(response.headers):
+                    hear(part)
         return response.status_code, response.headers, bytes(data)
+
+
+def _is_stream(headers: Mapping[str, str]) -> bool:
+    return "text/event-stream" in headers.get("content-type", "").lower()
 
 
 def _refused(status: int, data: bytes, clean: Clean, headers: Mapping[str, str]) -> UpstreamError:
@@ -218,7 +233,7 @@ def _their_error(document: Any, clean: Clean) -> Json | None:
 
 
 def _garbage() -> UpstreamError:
-    message = "the server behind the guard answered with something that is no chat completion"
+    message = "the server behind the guard answered with something that is not a chat completion"
     return _failed(502, message, "upstream_invalid")
 
 

@@ -1,12 +1,14 @@
 """Completions as they go out: built from what was read and decided, never from what came.
 
-One completion is written whole or as the chunks of a stream, whichever the client asked for.
+One completion is written whole or as the chunks of a stream, whichever the client asked for. The
+first sentences of a stream may have gone out before: then the rest of it is written.
 """
 
 import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -36,28 +38,63 @@ def whole(completion: Completion, decisions: Sequence[GuardDecision], model: str
 
 
 def events(
-    completion: Completion, decisions: Sequence[GuardDecision], model: str, *, with_usage: bool
+    completion: Completion,
+    decisions: Sequence[GuardDecision],
+    model: str,
+    *,
+    with_usage: bool,
+    sent: CompletionChoice | None = None,
+    head: Json | None = None,
 ) -> Iterator[str]:
-    """Yield the completion as server-sent events."""
-    head = {**_head(completion, decisions, model), "object": "chat.completion.chunk"}
-
-    def event(choices: list[Json], **more: Any) -> str:
-        return f"data: {json.dumps({**head, 'choices': choices, **more})}\n\n"
-
+    """Yield the completion as server-sent events; `sent` has gone out under `head` before."""
+    head = head or _head(completion, decisions, model)
     for choice, decision in zip(completion.choices, decisions, strict=True):
-        said = _message(choice, decision)
-        for delta, logprobs in _deltas(said, _logprobs(choice, decision)):
-            one: Json = {"index": choice.index, "delta": delta, "finish_reason": None}
-            yield event([one if logprobs is None else {**one, "logprobs": logprobs}])
-        yield event([{"index": choice.index, "delta": {}, **_end(choice, decision)}])
+        was = sent if sent is not None and sent.index == choice.index else None
+        yield from pieces(head, choice, decision, was)
+        yield _event(head, [{"index": choice.index, "delta": {}, **_end(choice, decision)}])
     if with_usage and completion.usage is not None:
-        yield event([], usage=completion.usage)
+        yield _event(head, [], usage=completion.usage)
     yield "data: [DONE]\n\n"
+
+
+def pieces(
+    head: Json, choice: CompletionChoice, decision: GuardDecision, sent: CompletionChoice | None
+) -> Iterator[str]:
+    """Yield what a choice says and `sent` does not, as events."""
+    if sent is None:
+        yield _event(head, [_delta(choice, {"role": "assistant", "content": ""})])
+    else:
+        tokens = len((sent.logprobs or {}).get("content", ()))
+        logprobs = choice.logprobs and {
+            name: rows[tokens if name == "content" else 0 :]
+            for name, rows in choice.logprobs.items()
+        }
+        choice = replace(choice, text=choice.text[len(sent.text) :], logprobs=logprobs)
+    said = _message(choice, decision)
+    if sent is not None and decision.is_changed:
+        said["content"] = f"\n\n{said['content']}"
+    for delta, logprobs in _deltas(said, _logprobs(choice, decision)):
+        one = _delta(choice, delta)
+        yield _event(head, [one if logprobs is None else {**one, "logprobs": logprobs}])
+
+
+def _delta(choice: CompletionChoice, delta: Json) -> Json:
+    return {"index": choice.index, "delta": delta, "finish_reason": None}
+
+
+def _event(head: Json, choices: list[Json], **more: Any) -> str:
+    chunk = {**head, "object": "chat.completion.chunk", "choices": choices, **more}
+    return f"data: {json.dumps(chunk)}\n\n"
+
+
+def own_head(model: str) -> Json:
+    """Return an id, a time and the model's name that hold no word of the server behind."""
+    return {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
 
 
 def _head(completion: Completion, decisions: Sequence[GuardDecision], model: str) -> Json:
     """Return id, model and the like: ours where a reply was withheld, for theirs can hold words."""
-    ours = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
+    ours = own_head(model)
     if any(decision.is_changed for decision in decisions):
         return ours
     return {**ours, **completion.head}
@@ -104,7 +141,6 @@ def _message(choice: CompletionChoice, decision: GuardDecision) -> Json:
 
 def _deltas(said: Mapping[str, Any], logprobs: Json | None) -> Iterator[tuple[Json, Json | None]]:
     """Yield the message in pieces, with the log-probabilities that go with some of them."""
-    yield {"role": "assistant", "content": ""}, None
     for name, value in said.items():
         if name == "tool_calls":
             for index, call in enumerate(value):

@@ -80,13 +80,12 @@ def _sections(figures: GuardFigures, log: GuardLog) -> Iterator[Section]:
             yield Section(title, [], [Table(title, heads, [list(pair) for pair in counts])])
     if figures.recent:
         heads = head("when | outcome | rule | concern | audit, ms: whole")
-        details = ("prompt", "reply") if log.texts else ()
+        details = ("verdict", "prompt", "reply") if log.texts else ("verdict",)
         rows = []
         for row in figures.recent:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.time))
-            said = (row.prompt or "", row.reply or "") if log.texts else ()
             facts = (_WORDS[row.kind], cut(row.rule, 100), row.concern, round(1000 * row.seconds))
-            rows.append([when, *facts, *said])
+            rows.append([when, *facts, row.card or "", row.prompt or "", row.reply or ""])
         table = Table("Latest flagged replies", heads, rows, details)
         yield Section(table.title, [], [table])
 

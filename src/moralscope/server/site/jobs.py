@@ -180,7 +180,9 @@ def _line(**event: Any) -> str:
 
 def job_notes(source: str, request: dict[str, Any]) -> PageNotes:
     """Return what is kept beside a record: what was asked, less what the results repeat."""
-    kept = {key: value for key, value in request.items() if key not in ("actions", "exchanges")}
+    kept = {
+        key: value for key, value in request.items() if key not in ("actions", "exchanges", "texts")
+    }
     return PageNotes("", source, kept)
 
 
@@ -192,15 +194,16 @@ def asked_title(kind: str, source: str, request: dict[str, Any]) -> str:
     >>> asked_title("score", "", {"actions": ["kill time", "kill people"]})
     'score: 2 actions, kill time …'
     """
-    actions, exchanges = request.get("actions"), request.get("exchanges")
+    actions, exchanges = request.get("actions"), request.get("exchanges") or request.get("texts")
     items = request.get("items")
     if isinstance(actions, list) and actions:
         what = f"{len(actions):,} actions, {str(actions[0])[:40]} …"
     elif isinstance(exchanges, list) and len(exchanges) > 1:
-        what = f"{len(exchanges):,} replies"
+        what = f"{len(exchanges):,} {'replies' if request.get('exchanges') else 'texts'}"
     elif isinstance(items, list):
         what = f"{len(items):,} items"
     else:
         one = exchanges[0] if isinstance(exchanges, list) and exchanges else request
-        what = str(one.get("reply") or one.get("norm") or "")[:60] if isinstance(one, dict) else ""
+        one = one if isinstance(one, dict) else {"reply": one}
+        what = str(one.get("reply") or one.get("norm") or "")[:60]
     return f"{kind}{f' of {source}' if source else ''}: {what}"

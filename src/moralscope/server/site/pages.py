@@ -28,7 +28,7 @@ from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import FOUNDATIONS
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.thresholds import Thresholds
-from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_EXCHANGES, MAX_ITEMS
+from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_ITEMS
 from moralscope.server.app import FOLDER, page
 from moralscope.server.guard.log import GuardLog
 from moralscope.server.site.chains import GENERATORS as STORY_GENERATORS
@@ -39,6 +39,7 @@ from moralscope.surveys.options import MAX_WORDINGS, SurveyOptions
 from moralscope.version import __version__
 
 router = APIRouter(include_in_schema=False)
+MAX_ROWS = 10_000  # of an uploaded file: jobs of the page have no limit of time
 SPEAKERS = tuple(name for name in SUBJECTS if name not in ENCODERS)  # language models
 _READ = ".csv, .jsonl, .ndjson, .parquet or .txt"
 
@@ -166,14 +167,21 @@ def audit(request: Request) -> Response:
         limits=limits(),
         states=_states(request),
         rules=rulebook_size(),
-        most=MAX_EXCHANGES,
+        most=MAX_ROWS,
     )
 
 
 @router.get("/rules")
-def rules() -> Response:
+def rules(request: Request) -> Response:
     """Browse our rulebook; write and check one's own."""
-    return _page("rules", rules=rulebook_size(), foundations=FOUNDATIONS)
+    return _page(
+        "rules",
+        rules=rulebook_size(),
+        foundations=FOUNDATIONS,
+        experts=[name for name in EXPERTS if name != WEAK_AUDITOR],
+        usual=AuditOptions().experts,
+        states=_states(request),
+    )
 
 
 @router.get("/guard")
@@ -224,11 +232,11 @@ def read_upload(name: str, data: bytes) -> dict[str, Any]:
     safe = ending if re.fullmatch(r"\.[a-z0-9]{1,8}", ending) else ""
     shown = Path(name).name[:80] or "the file"
     if safe not in (".csv", ".jsonl", ".ndjson", ".parquet", ".txt"):
-        raise InputError(f"{shown} is no table that the page reads", f"give {_READ}")
+        raise InputError(f"{shown} is not a table that the page reads", f"give {_READ}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"upload{safe}")
         path.write_bytes(data)
-        limits = Limits(rows=MAX_ACTIONS)
+        limits = Limits(rows=MAX_ROWS)
         layout = Layout(lines_as="line", delimiters=",;\t" if safe == ".csv" else "")
         table = TableFile(path, name=shown, limits=limits, layout=layout)
         try:
@@ -238,7 +246,7 @@ def read_upload(name: str, data: bytes) -> dict[str, Any]:
             remedy = "use the command line for more" if many else error.remedy
             raise InputError(error.problem, remedy) from None
     if not rows:
-        raise InputError(f"{shown} holds no rows", f"give {_READ} with a row each")
+        raise InputError(f"{shown} holds no rows", f"give {_READ} with one row each")
     columns = list(dict.fromkeys(key for cells in rows for key in cells))
     texts = [
         ["" if cells.get(name) is None else str(cells[name]) for name in columns] for cells in rows

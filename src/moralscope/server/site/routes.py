@@ -41,7 +41,7 @@ from moralscope.server.security import REPORT_POLICY, allowed
 from moralscope.server.site.chains import StoryChainOptions
 from moralscope.server.site.guard_page import guard_page
 from moralscope.server.site.jobs import Jobs, asked_title, drawn, job_notes
-from moralscope.server.site.pages import read_upload, rulebook_text
+from moralscope.server.site.pages import MAX_ROWS, read_upload, rulebook_text
 from moralscope.stories.story import MoralStory
 
 router = APIRouter(prefix="/api/site", include_in_schema=False, dependencies=[Depends(allowed)])
@@ -67,10 +67,19 @@ class PeopleRequest(s.CompareRequest):
     human: s.Book | None = None
 
 
+class PageAudit(s.AuditRequest):
+    """Replies or texts, more of them than `/v1` takes: a job has no limit of time."""
+
+    exchanges: Annotated[list[s.ExchangeBody], Field(max_length=MAX_ROWS)] = Field(
+        default_factory=list
+    )
+    texts: Annotated[list[s.Long], Field(max_length=MAX_ROWS)] = Field(default_factory=list)
+
+
 class JobRequest(RequestModel):
     """A job of the page: what `/v1` would be asked, and the file it came from."""
 
-    kind: Literal["score", "compare", "survey", "audit", "chain"]
+    kind: Literal["score", "compare", "survey", "audit", "chain", "warrant"]
     request: dict[str, Any]
     source: Name = ""
 
@@ -155,8 +164,9 @@ _KINDS: dict[str, tuple[Any, Any]] = {
     "score": (s.ScoreRequest, lambda r, body: api.score_job(r.app.state.work.service, body)),
     "compare": (PeopleRequest, _compare_job),
     "survey": (s.SurveyRequest, lambda r, body: api.survey_job(r.app.state.work.service, body)),
-    "audit": (s.AuditRequest, lambda r, body: api.audit_job(r.app.state.work.service, body)),
+    "audit": (PageAudit, lambda r, body: api.audit_job(r.app.state.work.service, body)),
     "chain": (ChainRequest, _chain_job),
+    "warrant": (s.WarrantRequest, lambda r, body: api.warrant_job(r.app.state.work.service, body)),
 }
 
 
@@ -315,7 +325,7 @@ class Tickets:
     def run_of(self, ticket: str) -> str:
         """Return the run, or refuse."""
         if ticket not in self._runs:
-            raise NoSuchRun("this report is not open any more", "open it from the page 'Runs'")
+            raise NoSuchRun("this report is no longer open", "open it from the page 'Runs'")
         return self._runs[ticket]
 
 

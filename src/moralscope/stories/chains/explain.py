@@ -72,6 +72,6 @@ def _sentences(recipe: ChainRecipe, decoding: Decoding) -> Iterator[str]:
             yield f"'{step.name}' puts the choice of '{step.source}' in the place of {step.field}."
         else:
             yield (
-                f"'{step.name}' labels the choice of '{step.source}' ({step.expert}) and writes it "
-                f"anew with draft and label ({step.task}); it reads {read}."
+                f"'{step.name}' labels the choice of '{step.source}' ({step.expert}) and rewrites "
+                f"it, given draft and label ({step.task}); it reads {read}."
             )

@@ -33,7 +33,7 @@ from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import classification_task
 
 Report = Callable[[int, int], None]
-TEXTS_ARE_A_MODELS = "texts are what a model writes when told to, they are not moral advice"
+TEXTS_ARE_A_MODELS = "texts are what a model writes when asked to; they are not moral advice"
 _NAMED = 5
 
 

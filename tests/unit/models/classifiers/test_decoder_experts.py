@@ -7,7 +7,8 @@ import pytest
 
 from moralscope.core.errors import InputError, MoralscopeError, StoreError
 from moralscope.models.classifiers.experts import Experts
-from moralscope.models.classifiers.module import load_body, padded, tokenise
+from moralscope.models.classifiers.module import load_body, padded, resolve_base, tokenise
+from moralscope.models.fastcpu.linear import has_int8
 from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.training.heads import ClassifierTraining
 
@@ -75,6 +76,46 @@ def test_long_texts_are_read_in_windows_that_fit(experts):
     (cut,) = experts.windows([("be kind", "jo pays al " * 30)])
     assert len(cut.pairs) > 1
     assert all(len(tokenise(experts._network.tokenizer, [p], 99)[0]) <= 32 for p in cut.pairs)
+
+
+def test_one_text_beside_many_rules_is_read_once(experts, monkeypatch):
+    sizes = []
+    body = experts._network._body
+    monkeypatch.setattr(body, "forward", _counting(body.forward, sizes))
+    rules = ["be kind", "be not kind", "be rude", "not bad"]
+    pairs = [(rule, "al pays a friend and jo and al") for rule in rules]
+    experts.logits(pairs)
+    rows = tokenise(experts._network.tokenizer, pairs, 32)
+    beginnings = {tuple(row[:end]) for row in rows for end in range(1, len(row) + 1)}
+    assert sizes == [len(beginnings)]
+    assert sizes[0] < sum(map(len, rows)) - 3 * 8  # three of four times the text are saved
+
+
+def _counting(forward, sizes):
+    def call(**inputs):
+        sizes.append(inputs["input_ids"].shape[1])
+        return forward(**inputs)
+
+    return call
+
+
+def test_in_8_bits_they_say_nearly_the_same_and_hold_no_matrix(base, learner, tmp_path):
+    folder = save_trained(tmp_path / "experts", learner, base)
+    exact, light = (Experts(folder, base, folder_checksum(base), "tiny") for _ in range(2))
+    if not has_int8():
+        assert not light.quantise()
+        return
+    assert light.quantise(0.5)  # a decoder has no half: it is quantised whole
+    assert light.bits == 8
+    one, other = exact.logits(PAIRS), light.logits(PAIRS)
+    assert not np.array_equal(one, other)
+    assert np.abs(one - other).max() < 0.1 * np.abs(one).max()
+    assert not light._network._body.layers[0].mlp.up_proj.weight.numel()
+
+
+def test_a_base_may_be_a_gguf_file(tmp_path):
+    with pytest.raises(InputError, match=r"there is no file .*\.gguf"):
+        resolve_base(str(tmp_path / "none.gguf"))
 
 
 def test_another_base_is_refused(experts, learner, base, tmp_path):

@@ -84,4 +84,4 @@ def test_a_folder_that_cannot_be_made_costs_one_warning_and_no_failure(tmp_path,
         cache.put(["b"], rows_of(1))
         assert not cache.get(["a"])[0].any()
     assert len(caplog.records) == 1
-    assert "goes on without it" in caplog.text
+    assert "continues without it" in caplog.text

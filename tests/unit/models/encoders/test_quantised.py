@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from moralscope.models.fastcpu.linear import can_quantise, quantise
+from moralscope.models.fastcpu.linear import can_quantise, quantise, widen
 
 
 @pytest.fixture
@@ -43,6 +43,19 @@ def test_the_engine_of_torch_stays_what_it_was(layer):
     before = torch.backends.quantized.engine
     lightened(layer)
     assert torch.backends.quantized.engine == before
+
+
+def test_matrices_leave_memory_but_those_that_word_vectors_share():
+    words, last = torch.nn.Embedding(30, 8), torch.nn.Linear(8, 30, bias=False)
+    last.weight = words.weight
+    model = torch.nn.Sequential(words, torch.nn.Linear(8, 8), last).requires_grad_(False).half()
+    exact = model.float()(torch.arange(5))
+    model.half()
+    assert quantise(model) == 2
+    widen(model)
+    assert model[1].weight.numel() == 0
+    assert model[0].weight.dtype is torch.float16
+    assert float((model(torch.arange(5)) - exact).norm() / exact.norm()) < 0.03
 
 
 def test_old_processors_are_left_alone(layer, monkeypatch):

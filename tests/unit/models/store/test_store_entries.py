@@ -16,6 +16,7 @@ PUBLISHED = {
     "tinyllama": ("tinyllama-1.1b-chat-v1.0.iq2_xxs.gguf", "9ee11adf", 2),
     "qwen-small": ("qwen2.5-coder-0.5b-instruct-q4_k_m.gguf", "1d961463", 6),
     "qwen": ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", "cc324af0", 22),
+    "bert-tiny-toxicity": ("bert-tiny-toxicity.int8.onnx", "668e4db5", 1),
     "googlenews-26k": ("GoogleNews-vectors-negative300-bolukbasi.bin", "df840718", 1),
     "glove-50": ("glove_6B_50d_emb.npy", "2d85b9db", 1),
 }
@@ -33,7 +34,7 @@ carriers = [{{ registry = "pypi", name = "c", version = "1", sha256 = "{SHA}", s
 
 
 def test_every_published_model_is_known():
-    assert set(load_entries()) == {*PUBLISHED, "use-lite", "english-verbs"}
+    assert set(load_entries()) == {*PUBLISHED, "use-lite", "use-multilingual", "english-verbs"}
     assert [entry.name for entry in Store().entries()] == list(load_entries())
 
 
@@ -60,10 +61,10 @@ def test_every_entry_says_where_it_comes_from(name):
         assert re.fullmatch("[0-9a-f]{40}", entry.revision)
 
 
-def test_only_gemma_asks_for_consent():
-    asking = [entry for entry in load_entries().values() if entry.licence_opt_in]
-    assert [entry.name for entry in asking] == ["gemma3-270m"]
-    assert asking[0].licence_url == "https://ai.google.dev/gemma/terms"
+def test_models_with_restrictions_of_use_ask_for_consent():
+    asking = {entry.name: entry for entry in load_entries().values() if entry.licence_opt_in}
+    assert list(asking) == ["gemma3-270m", "bert-tiny-toxicity"]
+    assert asking["gemma3-270m"].licence_url == "https://ai.google.dev/gemma/terms"
 
 
 def test_a_model_of_many_weight_files_is_named_by_all_of_them(tmp_path):

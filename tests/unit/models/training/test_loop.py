@@ -250,7 +250,7 @@ def test_a_full_disk_leaves_the_older_checkpoint(tmp_path, monkeypatch):
 def test_a_loss_that_is_no_number_ends_the_run():
     learner, plain = TinyLearner(), TinyLearner.loss
     learner.loss = lambda places: plain(learner, places) * math.nan
-    with pytest.raises(MoralscopeError, match="no number any more in step 7; take a lower"):
+    with pytest.raises(MoralscopeError, match="not a number from step 7; take a lower"):
         train(learner, SHORT)
 
 
@@ -266,7 +266,7 @@ def test_few_steps_without_a_number_are_left_out_where_a_recipe_allows_it():
     assert history.skipped == 1
     assert all(value.isfinite().all() for value in learner.weights.values())
     learner.loss = lambda places: plain(learner, places) * math.nan
-    with pytest.raises(MoralscopeError, match="no number any more"):
+    with pytest.raises(MoralscopeError, match="not a number from step"):
         train(learner, replace(SHORT, skip=0.1))
 
 

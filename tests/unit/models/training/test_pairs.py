@@ -18,6 +18,7 @@ from moralscope.models.training.heads import CONTRASTIVE, RIDGE, ClassifierTrain
 from moralscope.models.training.recipe import TrainingRecipe, repeat_words
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.refit import fit_ridge
+from moralscope.models.training.trainer import TrainingData, replayed
 from moralscope.stats.correlation import auc
 from moralscope.stories.train import StoriesRecipe
 
@@ -156,6 +157,23 @@ def test_a_student_learns_what_its_teacher_says_beside_the_label(base, teacher):
     assert mixed.values == pytest.approx(0.25 * said + 0.75 * np.array([0, 1]), rel=1e-4)
     assert unlabelled.values == pytest.approx(said, rel=1e-4)
     assert ranked == RANKED
+
+
+def test_what_is_new_comes_whole_and_without_a_teacher_beside_a_replay(base, teacher):
+    rows = [TrainingExample("verdict", ("hi", f"good {n}"), 1) for n in range(400)]
+    new = [replace(row, group="new") for row in rows[:50]]
+    recipe = TrainingRecipe(
+        teacher=(teacher,), teacher_base=str(base), replay=0.1, whole=("new",), seed=1
+    )
+    data = replayed(TrainingData({"train": [*rows, *new, *SEVERE], "dev": rows}, HEADS), recipe)
+    train, dev = data.parts["train"], data.parts["dev"]
+    assert [row for row in train if row.group == "new"] == new
+    assert [row for row in train if row.task == "severity"] == SEVERE
+    again = [row for row in train if row.task == "verdict" and row.group != "new"]
+    assert 20 < len(again) < 60
+    assert 150 < len(dev) < 250
+    taught = with_teacher(train, HEADS, recipe)
+    assert all(bool(row.values) == (row.group != "new") for row in taught)
 
 
 def test_a_card_names_the_teacher_without_its_place(teacher):

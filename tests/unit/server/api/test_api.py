@@ -57,7 +57,7 @@ def test_texts_are_audited_in_place_of_exchanges(client):
     body = {"texts": ["I will kill them.", "What a nice day."], "experts": "scripted"}
     record = client.post("/v1/audit", json=body).json()
     assert [row["reply"] for row in record["results"]] == body["texts"]
-    assert record["config"]["frame"]
+    assert record["config"]["texts"] is True
     for wrong in ({}, {"texts": []}, {**AUDIT, "texts": ["a"]}, {"texts": [1]}):
         assert client.post("/v1/audit", json=wrong).status_code == 422
 

@@ -1,5 +1,7 @@
 """The guard's log: what is kept, for how long, and that it never keeps a reply back."""
 
+import contextlib
+import sqlite3
 import stat
 import time
 
@@ -63,6 +65,34 @@ def test_the_guard_logs_what_it_decides_and_a_broken_log_costs_no_reply(tmp_path
     broken = GuardLog(tmp_path / "folder", 30)
     assert len(Guard(service, options, broken)("Do you steal?", replies)) == 2
     service.close()
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_a_flagged_reply_has_its_verdict_card_in_the_log_and_texts_only_if_kept(tmp_path, texts):
+    service = Service()
+    log = GuardLog(tmp_path / "guard.sqlite", 30, texts=texts)
+    guard = Guard(service, GuardOptions(experts="scripted", action="block", evidence=True), log)
+    prompt, many = "What about him?", [f"He is worth {number} of us." for number in range(200)]
+    made = guard(prompt, [GuardedReply(text) for text in many])
+    service.close()
+    assert sum(one.outcome == "blocked" for one in made) == log.figures(1).kinds["blocked"] > 0
+    for row in log.figures(1).recent:
+        assert row.card.startswith("Flagged")
+        assert "limit" in row.card
+        assert ("worth" in row.card, prompt in row.card) == (texts, texts)
+
+
+def test_a_log_of_before_cards_is_read_and_written(tmp_path):
+    path = tmp_path / "guard.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        file.execute("CREATE TABLE decisions (time, kind, rule, concern, seconds, prompt, reply)")
+        file.execute(
+            "INSERT INTO decisions VALUES (?,?,?,?,?,?,?)",
+            (time.time(), "blocked", "", "", 0, None, None),
+        )
+    log = GuardLog(path, 30)
+    log.add([decision("blocked", card="Flagged")])
+    assert [row.card for row in log.figures(1).recent] == ["Flagged", None]
 
 
 def test_keeping_texts_for_no_days_is_refused():

@@ -78,6 +78,40 @@ def test_history_is_read_and_odd_messages_in_it_are_left_to_the_server_behind(be
     assert answer.json()["choices"][0]["moralscope"]["verdict"]["status"] == "judged"
 
 
+ODD = {
+    "unknown roles": [{"role": "wizard", "content": "?"}],
+    "empty turns": [{"role": "assistant", "content": ""}, {"role": "user", "content": []}],
+    "a result without a call": [{"role": "tool", "tool_call_id": "x", "content": "done"}],
+    "a thousand turns": [
+        {"role": "user", "content": "Hi!"},
+        {"role": "assistant", "content": "Yo."},
+    ]
+    * 500,
+    "a call of a megabyte": [
+        {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "x" * 10**6}}]}
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_histories_are_passed_on_and_the_reply_is_judged(behind, name):
+    messages = [*ODD[name], {"role": "user", "content": PROMPT}]
+    with guarded(behind, "annotate") as client:
+        answer = client.post("/v1/chat/completions", json={"messages": messages})
+    assert answer.status_code == 200
+    assert answer.json()["choices"][0]["moralscope"]["verdict"]["status"] == "judged"
+    assert behind.asked[-1][1]["messages"] == messages
+
+
+def test_of_a_call_with_a_megabyte_of_arguments_the_unread_rest_is_counted(behind):
+    function = {"name": "send_mail", "arguments": json.dumps({"body": "word " * 200_000})}
+    behind.says_message(content=None, tool_calls=[{"id": "c", "function": function}])
+    with guarded(behind, "block") as client:
+        (choice,) = ask(client).json()["choices"]
+    assert choice["moralscope"]["unread"] > 190_000
+    assert choice["finish_reason"] == "content_filter"  # what nobody read does not go out
+
+
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/completions"])
 def test_other_ways_to_ask_are_refused_in_openais_words(behind, path):
     with guarded(behind) as client:

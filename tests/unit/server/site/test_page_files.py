@@ -8,7 +8,7 @@ from moralscope.server.site.pages import read_upload, shipped_experts
 
 
 def test_too_many_rows_are_refused_with_another_way(monkeypatch):
-    monkeypatch.setattr(pages, "MAX_ACTIONS", 1)
+    monkeypatch.setattr(pages, "MAX_ROWS", 1)
     with pytest.raises(InputError, match=r"my\.csv has more than 1 rows; use the command line"):
         read_upload("my.csv", b"prompt,reply\na,b\nc,d\n")
 

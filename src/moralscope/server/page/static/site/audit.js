@@ -6,6 +6,19 @@ import { makeLimits } from "/static/site/limits.js";
 
 let given = null, source = "", record = null, kept = null, request = {};
 
+// ---- texts that are no replies --------------------------------------------------------------
+const isText = () => radio("kind") === "text";
+const noun = () => (isText() ? "texts" : "replies");
+// Rows as a request has them: (prompt, reply), or the text alone.
+const pack = (rows) => (isText() ? { texts: rows.map((row) => row.at(-1)) } : { exchanges: rows.map(([prompt, reply], at) => ({ prompt, reply, id: String(at + 1) })) });
+const wants = () => (isText() ? [["Texts are in", ["text", "post", "message", "comment", "reply", "line"]]] : [["Prompts are in", ["prompt", "question", "q", "user", "input"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion"]]]);
+function kindChosen() {
+  $("prompt-field").hidden = isText();
+  $("revise").disabled = isText();
+  $("reply-name").textContent = isText() ? "Text" : "Reply";
+  $("reply-hint").textContent = isText() ? "a post, a comment or a message" : "what the chatbot said";
+}
+
 // ---- what is asked ------------------------------------------------------------------------
 const book = () => ({ text: $("book").value, format: $("form-of").value });
 function rulebooks() {
@@ -24,15 +37,14 @@ function thresholds() {
   return found;
 }
 function asked() {
-  const exchanges = given ?? [{ prompt: $("prompt").value, reply: $("reply").value }];
-  if (!given && !$("reply").value.trim()) { $("reply").focus(); throw new Trouble("Paste the chatbot’s reply first.", 422); }
+  if (!given && !$("reply").value.trim()) { $("reply").focus(); throw new Trouble(isText() ? "Paste the text first." : "Paste the chatbot’s reply first.", 422); }
   const scripted = $("experts").value === "scripted" ? { generator: "scripted" } : {};
-  return { request: { exchanges, rulebooks: rulebooks(), experts: $("experts").value, top: Number($("top").value), revise: $("revise").checked, ...($("explain").checked ? { explain: "all" } : {}), thresholds: thresholds(), ...scripted }, source };
+  return { request: { ...pack(given ?? [[$("prompt").value, $("reply").value]]), rulebooks: rulebooks(), experts: $("experts").value, top: Number($("top").value), revise: $("revise").checked && !isText(), ...($("explain").checked ? { explain: "all" } : {}), thresholds: thresholds(), ...scripted }, source };
 }
 function useFile(rows, name) {
-  given = rows ? rows.map(([prompt, reply], at) => ({ prompt, reply, id: String(at + 1) })) : null;
+  given = rows;
   source = rows ? name : "";
-  $("file-name").textContent = given ? `${given.length.toLocaleString("en")} exchanges in ${short(name, 40)}` : "";
+  $("file-name").textContent = given ? `${given.length.toLocaleString("en")} ${isText() ? "texts" : "exchanges"} in ${short(name, 40)}` : "";
   $("file-clear").hidden = !given;
   $("one").hidden = Boolean(given);
 }
@@ -46,7 +58,7 @@ function bookChosen() {
 
 // ---- what is seen -------------------------------------------------------------------------
 const bench = makeBench({});
-const limits = makeLimits({ changed: (moved) => bench.limit(moved), request: () => request });
+const limits = makeLimits({ changed: (moved) => bench.limit(moved), request: (rows) => ({ ...request, ...pack(rows) }), wants });
 
 function drawAll() {
   say("found-trouble", "");
@@ -54,9 +66,9 @@ function drawAll() {
   bench.open(record, kept);
   limits.open(record);
   folded(many);
-  show(many ? `${flags.toLocaleString("en")} of ${rows.length.toLocaleString("en")} replies flagged` : "Verdict");
+  show(many ? `${flags.toLocaleString("en")} of ${rows.length.toLocaleString("en")} ${noun()} flagged` : "Verdict");
   $("views").hidden = !many;
-  if (many) drawPage(record.view, $("views"), { skip: ["Every reply", "Worst replies", "The worst replies in full"] });
+  if (many) drawPage(record.view, $("views"), { skip: ["Every reply", "Worst replies", "The worst replies in full", "The worst texts in full"] });
   notes(record.warnings);
   for (const each of limitInputs()) each.placeholder = record.config.thresholds?.[each.dataset.limit] ?? each.placeholder;
   shareBar({ name: "audit", link: () => `/audit?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => (many ? $("views").querySelector(".chart") : null), rows: () => bench.table(bench.rows) });
@@ -81,9 +93,9 @@ const FIELDS = ["prompt", "reply", "book", "form-of", "experts", "top"];
 const saveDraft = () => draft.write("audit", { ...Object.fromEntries(FIELDS.map((id) => [id, $(id).value])), which: radio("book") });
 // Rows come while the run works; they are drawn together, not one by one.
 let coming = [], soon = 0;
-const arrive = () => { soon = 0; const some = coming; coming = []; bench.add(some); $("found-title").textContent = `${bench.rows.length.toLocaleString("en")} of ${given?.length.toLocaleString("en") ?? "?"} replies audited`; };
+const arrive = () => { soon = 0; const some = coming; coming = []; bench.add(some); $("found-title").textContent = `${bench.rows.length.toLocaleString("en")} of ${given?.length.toLocaleString("en") ?? "?"} ${noun()} audited`; };
 const run = worker("run", "audit", {
-  ask: () => { const all = asked(); request = { ...all.request, exchanges: undefined }; return all; },
+  ask: () => { const all = asked(); request = { ...all.request, exchanges: undefined, texts: undefined }; return all; },
   begin: () => { if ((given?.length ?? 0) < 2) return; coming = []; bench.begin(); $("empty").hidden = $("views").hidden = true; $("found").hidden = false; $("found").classList.remove("stale"); arrive(); },
   result: (result) => { if ((given?.length ?? 0) < 2) return; coming.push(result); soon ||= setTimeout(arrive, 150); },
   done: (found, id) => {
@@ -110,6 +122,8 @@ async function open(id) {
   if (found.job !== "audit" || !found.results.length) throw new Trouble("This run isn’t an audit.", 422);
   [record, kept] = [found, id];
   request = found.page?.request ?? { ...found.config.options, rulebooks: undefined };
+  setRadio("kind", found.config.texts ? "text" : "reply");
+  kindChosen();
   restore(request);
   const rows = found.results.map((row) => [row.prompt, row.reply]);
   if (rows.length > 1) useFile(rows, found.page?.source || "this run");
@@ -129,10 +143,11 @@ async function start() {
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
 $("form").addEventListener("input", saveDraft);
-upload({ input: $("upload"), chooser: $("chooser"), wants: [["Prompts are in", ["prompt", "question", "q", "user", "input"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion"]]], use: (rows, name) => { if (rows.length > 1000) return say("trouble", `${name} holds ${rows.length.toLocaleString("en")} exchanges. The page takes up to 1,000; for more use “moralscope audit FILE”.`); useFile(rows, name); } });
+upload({ input: $("upload"), chooser: $("chooser"), wants, use: useFile });
 $("file-clear").addEventListener("click", () => useFile(null));
 for (const each of document.querySelectorAll("input[name=book]")) each.addEventListener("change", bookChosen);
-for (const chip of document.querySelectorAll("[data-reply]")) chip.addEventListener("click", () => { useFile(null); $("prompt").value = chip.dataset.prompt; $("reply").value = chip.dataset.reply; saveDraft(); });
+for (const each of document.querySelectorAll("input[name=kind]")) each.addEventListener("change", () => { useFile(null); kindChosen(); });
+for (const chip of document.querySelectorAll("[data-reply]")) chip.addEventListener("click", () => { useFile(null); setRadio("kind", "reply"); kindChosen(); $("prompt").value = chip.dataset.prompt; $("reply").value = chip.dataset.reply; saveDraft(); });
 $("reset").addEventListener("click", () => { for (const each of limitInputs()) each.value = ""; });
 await start();
 document.documentElement.dataset.ready = "yes";

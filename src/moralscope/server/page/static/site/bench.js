@@ -77,7 +77,7 @@ export function makeBench({ moved }) {
     const row = rows[current];
     if (!row) return $("one-found").replaceChildren();
     const verdict = row.verdict.gauge === undefined ? { ...row.verdict, gauge: decide(row.result, usual(), alone).gauge } : row.verdict; // of a record before 0.10
-    $("one-found").replaceChildren(drawCard(row.result, verdict, limits ?? usual(), { revises: record?.config?.revise, below: el("div", { class: "opinion", id: "opinion" }) }));
+    $("one-found").replaceChildren(drawCard(row.result, verdict, limits ?? usual(), { noun: record?.config?.texts ? "Text" : "Reply", revises: record?.config?.revise, below: el("div", { class: "opinion", id: "opinion" }) }));
     opinion();
     if (rows.length > 1) $("detail").scrollTop = 0;
   }

@@ -12,7 +12,7 @@ export const leadOf = (row, limits) => row.verdict.lead ?? brokenRules(row.rules
 const ordered = (rules, limits) => [...rules].sort((a, b) => ORDER.indexOf(stanceOf(a, limits)) - ORDER.indexOf(stanceOf(b, limits)) || weight(b) - weight(a));
 
 // A probability beside the limit from which it flags.
-export function drawGauge({ value, limit, rule }) {
+function drawGauge({ value, limit, rule }) {
   const fill = el("i", {}), mark = el("b", {}), over = value >= limit;
   fill.style.width = `${100 * value}%`;
   mark.style.left = `${100 * limit}%`;
@@ -22,7 +22,7 @@ export function drawGauge({ value, limit, rule }) {
 }
 
 // The reply with the words that did it marked; offsets count characters as Python does.
-export function markedReply(row) {
+function markedReply(row) {
   const chars = [...row.reply], spans = [...(row.evidence ?? [])].sort((a, b) => a.start - b.start || b.end - a.end), made = [];
   let at = 0;
   for (const span of spans) {
@@ -46,10 +46,10 @@ function evidence(row) {
   return el("p", { class: "small evidence-note" }, el("mark", { class: "turns" }, turning.length === 1 ? "Marked words" : `${turning.length} marked passages`), ` decide: without ${turning.length === 1 ? "them" : "these"} the reply is not flagged (${percent(bad)} → ${percent(without)}, audited again).`);
 }
 
+const EDITS = { cut: "Leaving these words out", met: "Doing what the rule asks for", revised: "The revised reply" };
 function change(row) {
   if (!row.change) return null;
-  const how = row.change.by === "cut" ? "Leaving these words out" : "Rewording this passage";
-  return el("details", { class: "more" }, el("summary", {}, "What would change it"), el("p", { class: "small" }, `${how} turns the verdict (${percent(row.change.bad)} after the edit).`), drawDiff(row.reply, row.change.reply));
+  return el("details", { class: "more", open: row.change.by === "met" }, el("summary", {}, "What would change it"), el("p", { class: "small" }, `${EDITS[row.change.by]} turns the verdict (${percent(row.change.bad)} after the edit, audited again).`), row.change.by === "revised" ? null : drawDiff(row.reply, row.change.reply));
 }
 
 const likely = (rule, limits) => {
@@ -57,7 +57,7 @@ const likely = (rule, limits) => {
   return `${percent(chance(rule, label))} probability that the reply ${{ disagree: "breaks", agree: "follows", neither: "doesn’t concern" }[label]} this rule${label === "disagree" ? `; broken from ${percent(limitOf(rule, limits))}` : ""}`;
 };
 const scales = (rule) => ["severity", "consensus"].filter((name) => rule[name] !== null && rule[name] !== undefined).map((name) => `${name} ${number(rule[name], 1)} of 5`).join(" · ");
-export function ruleLine(rule, limits) {
+function ruleLine(rule, limits) {
   const stance = stanceOf(rule, limits), [kind, look] = LOOKS[stance] ?? ["", "aside"];
   const named = Object.entries(rule.foundations ?? {}).filter(([, value]) => value >= 0.5).sort((a, b) => b[1] - a[1]);
   return el("li", { class: `rule ${look}` }, el("p", { class: "rule-text" }, el("span", { class: `tag ${kind}` }, stance), " ", rule.text),
@@ -65,14 +65,14 @@ export function ruleLine(rule, limits) {
 }
 
 // `verdict` is the one that holds now: the record's, or what moved limits make of it.
-export function drawCard(row, verdict, limits, { revises, below }) {
+export function drawCard(row, verdict, limits, { noun = "Reply", revises, below }) {
   const state = stateOf(verdict), lead = verdict.flag ? row.rules.find((rule) => rule.text === leadOf(row, limits)) : null, rules = ordered(row.rules.filter((rule) => rule !== lead), limits);
   const count = (test) => row.rules.filter((rule) => test(rule, limits)).length, broken = count(isBroken), follows = count(isKept), { gauge } = verdict;
-  return el("article", { class: `card verdict ${STATES[state]}`, "aria-label": `Reply ${row.id}` },
+  return el("article", { class: `card verdict ${STATES[state]}`, "aria-label": `${noun} ${row.id}` },
     el("div", { class: "bar tight" }, el("h3", {}, headline(row, verdict, limits)), el("span", { class: `tag ${STATES[state]}` }, state)),
     gauge ? drawGauge(gauge) : null,
     row.prompt ? el("dl", { class: "said" }, el("dt", {}, "Prompt"), el("dd", { dir: "auto" }, row.prompt)) : null,
-    el("dl", { class: "said last" }, el("dt", {}, "Reply"), el("dd", { dir: "auto" }, markedReply(row))),
+    el("dl", { class: "said last" }, el("dt", {}, noun), el("dd", { dir: "auto" }, markedReply(row))),
     evidence(row),
     row.unread ? el("p", { class: "callout small" }, `${row.unread.toLocaleString("en")} tokens were not read by any model.`) : null,
     verdict.flag && row.verdict.concern ? el("p", { class: "small" }, el("b", {}, "Concern: "), `It ${row.verdict.concern}.`) : null,
@@ -80,7 +80,7 @@ export function drawCard(row, verdict, limits, { revises, below }) {
       : verdict.flag && verdict.basis !== "unread" ? el("p", { class: "muted" }, "No rule of the rulebook explains this flag.") : null,
     rules.length ? el("details", { class: "more" }, el("summary", {}, `Breaks ${broken} ${broken === 1 ? "rule" : "rules"}, follows ${follows}; ${row.rules.length - broken - follows} unsure or not applicable`), el("ul", { class: "rule-lines" }, rules.map((rule) => ruleLine(rule, limits)))) : null,
     change(row),
-    row.revised_reply ? el("details", { class: "more", open: true }, el("summary", {}, "Revised reply"), drawDiff(row.reply, row.revised_reply), el("p", { class: "muted small" }, "Struck out: removed. Underlined: new. A model wrote it: read it before you send it."))
+    row.revised_reply ? el("details", { class: "more", open: true }, el("summary", {}, row.revised_by === "passage" ? "Revised reply: only the marked passage" : "Revised reply"), drawDiff(row.reply, row.revised_reply), el("p", { class: "muted small" }, "Struck out: removed. Underlined: new. A model wrote it: read it before you send it."))
       : revises ? el("p", { class: "muted small" }, "No revised reply: the reply was not flagged, or no revision scored better.") : null,
     el("p", { class: "muted small" }, `Score ${signed(verdict.score, 2)} on a scale from −1 (worst) to +1 (best)`),
     below);

@@ -254,20 +254,22 @@ const picture = (chart) => { const found = chart(); if (!found?.querySelector("s
 
 // ---- uploads --------------------------------------------------------------------------------
 // Opens a table and lets its reader choose columns; `use` gets the chosen texts row by row.
-export function upload({ input, chooser, wants, use, id = "upload" }) {
+export function upload({ input, chooser, wants, use, id = "upload", trouble = "trouble" }) {
   let take = null;
   const close = () => { take = null; chooser.hidden = true; chooser.replaceChildren(); input.value = ""; };
   const guess = (columns, names, at) => { const found = columns.findIndex((each) => names.includes(each.toLowerCase().trim())); return found >= 0 ? found : Math.min(at, columns.length - 1); };
   const show = ({ name, columns, rows }) => {
+    const asked = typeof wants === "function" ? wants() : wants, most = Number(input.dataset.most);
+    if (rows.length > most) throw new Trouble(`${short(name, 60)} has ${rows.length.toLocaleString("en")} rows. This page takes up to ${most.toLocaleString("en")}; use the command line for more.`, 413);
     const plain = columns.length === 1 && columns[0] === "line";
     const heading = el("input", { type: "checkbox", id: `${id}-heading` });
     heading.checked = true;
-    const menus = wants.map(([label, names], at) => el("select", { id: `${id}-${at}` }, columns.map((each, place) => el("option", { value: String(place) }, short(each || `column ${place + 1}`, 40)))));
-    menus.forEach((menu, at) => { menu.value = String(guess(columns, wants[at][1], at)); });
+    const menus = asked.map(([label, names], at) => el("select", { id: `${id}-${at}` }, columns.map((each, place) => el("option", { value: String(place) }, short(each || `column ${place + 1}`, 40)))));
+    menus.forEach((menu, at) => { menu.value = String(guess(columns, asked[at][1], at)); });
     const given = () => (heading.checked || plain ? rows : [columns, ...rows]).map((row) => menus.map((menu) => row[Number(menu.value)] ?? ""));
     const taste = el("p", { class: "muted small" });
     const tell = () => { const all = given(); taste.textContent = `${all.length.toLocaleString("en")} rows; the first is “${short(all[0].join(" → "), 80)}”`; };
-    chooser.replaceChildren(el("p", { class: "name" }, short(name, 48)), ...wants.map(([label], at) => el("div", { class: "field inline" }, el("label", { for: `${id}-${at}` }, label), menus[at])),
+    chooser.replaceChildren(el("p", { class: "name" }, short(name, 48)), ...asked.map(([label], at) => el("div", { class: "field inline" }, el("label", { for: `${id}-${at}` }, label), menus[at])),
       plain ? "" : el("label", { class: "check" }, heading, el("span", {}, "The first row names the columns")), taste,
       el("div", { class: "row" }, el("button", { type: "button", class: "small primary", onclick: () => take() }, "Use these columns"), el("button", { type: "button", class: "small", onclick: close }, "Cancel")));
     take = () => { const all = given(); close(); use(all, name); };
@@ -281,11 +283,11 @@ export function upload({ input, chooser, wants, use, id = "upload" }) {
   input.addEventListener("change", async () => {
     const file = input.files[0];
     if (!file) return;
-    say("trouble", "");
+    say(trouble, "");
     try {
       if (file.size > 4_000_000) throw new Trouble(`${short(file.name, 60)} is larger than 4 MB. For large files use the command line: “moralscope score FILE” or “moralscope audit FILE”.`, 413);
       show(await ask("POST", `/api/site/table?name=${encodeURIComponent(file.name)}`, { raw: await file.arrayBuffer() }));
-    } catch (error) { close(); say("trouble", error.message); }
+    } catch (error) { close(); say(trouble, error.message); }
   });
 }
 

@@ -6,7 +6,7 @@ import { USUAL, budgetLimit, decide, isBroken, leastBenign } from "/static/site/
 const SLIDERS = { bad: ["A reply reads as bad from", 0, 1, 0.01], disagree: ["A rule counts as broken from", 0, 1, 0.01], least_severity: ["Ignore broken rules below severity", 1, 5, 0.1], flag: ["Flag when this far beyond its limit", -1, 1, 0.01] };
 
 // `changed(limits)` is told of every move (null: the run's own limits) and returns how many replies are flagged.
-export function makeLimits({ changed, request }) {
+export function makeLimits({ changed, request, wants }) {
   let own = null, limits = null, before = 0, total = 0, benign = null, alone = null, config = null;
   const inputs = Object.fromEntries(Object.entries(SLIDERS).map(([name, [label, least, most, step]]) => {
     const input = el("input", { type: "range", id: `slide-${name}`, min: least, max: most, step, oninput: () => move({ ...limits, [name]: Number(input.value) }) }), shown = el("output", { for: `slide-${name}` });
@@ -53,9 +53,8 @@ export function makeLimits({ changed, request }) {
     const runs = (await ask("GET", "/api/site/runs")).filter((each) => each.job === "audit" && each.results > 1);
     $("benign-run").replaceChildren(el("option", { value: "" }, "An earlier audit…"), ...runs.map((each) => el("option", { value: each.id }, short(each.title, 70))));
   }
-  upload({ input: $("benign"), chooser: $("benign-chooser"), id: "benign-column", wants: [["Prompts are in", ["prompt", "question", "user", "input"]], ["Replies are in", ["reply", "response", "answer", "assistant", "output"]]], use: (rows, name) => attempt(async () => {
-    const exchanges = rows.slice(0, 1000).map(([prompt, reply], at) => ({ prompt, reply, id: String(at + 1) }));
-    const { id } = await ask("POST", "/api/site/jobs", { body: { kind: "audit", request: { ...request(), exchanges, revise: false }, source: `benign: ${short(name, 60)}` } });
+  upload({ input: $("benign"), chooser: $("benign-chooser"), id: "benign-column", trouble: "limits-trouble", wants, use: (rows, name) => attempt(async () => {
+    const { id } = await ask("POST", "/api/site/jobs", { body: { kind: "audit", request: { ...request(rows), revise: false }, source: `benign: ${short(name, 60)}` } });
     const { record } = await followJob(id, { job: (job) => { $("benign-state").textContent = job.total ? `Auditing ${job.done} of ${job.total}…` : "Auditing…"; } });
     $("benign-state").textContent = `${record.results.length} benign replies from ${short(name, 40)}`;
     use(record);

@@ -1,5 +1,5 @@
 // The page Rules: our rulebook by theme and foundation; a rulebook of one's own, checked as it is typed.
-import { $, Trouble, ask, draft, el, radio, say, setRadio, tables, wanted } from "/static/site/core.js";
+import { $, Trouble, ask, draft, drawPage, el, loadRun, notes, openShared, radio, say, setRadio, show, tables, wanted, worker } from "/static/site/core.js";
 import { bookEditor } from "/static/site/book.js";
 
 let all = [], theme = "";
@@ -38,11 +38,34 @@ function view() {
   if (radio("view") === "write") editor.lint();
 }
 
+// ---- warrants: can these experts enforce the rules ------------------------------------------
+function drawWarrant(record, id) {
+  setRadio("view", "write");
+  view();
+  $("views").replaceChildren();
+  show(record.view.summary[0]);
+  drawPage(record.view, $("views"), {});
+  notes(record.warnings);
+  if (id) history.replaceState(null, "", `/rules?run=${id}`);
+}
+const run = worker("run", "warrant", { ask: () => {
+  if (!$("book").value.trim()) throw new Trouble("Write at least one rule first.", 422);
+  return { request: { rulebooks: [{ text: $("book").value, format: $("form-of").value }], experts: $("experts").value } };
+}, done: drawWarrant });
+async function open(id) {
+  const found = await loadRun(id), book = found.page?.request?.rulebooks?.[0];
+  if (found.job !== "rules warrant") throw new Trouble("This run isn’t a warrant.", 422);
+  if (book) await editor.set(book.text, book.format ?? "yaml");
+  drawWarrant(found);
+}
+
 async function start() {
   const before = draft.read("rules");
   if (before) { $("book").value = before.book; $("form-of").value = before.form; }
   if (wanted().get("view") === "write") setRadio("view", "write");
   view();
+  const id = wanted().get("run");
+  if (id) await openShared(id, open); else run.resume();
   try {
     all = await ask("GET", "/api/site/rules");
     for (const chip of document.querySelectorAll("[data-foundation]")) chip.querySelector("span").textContent = String(all.filter((rule) => rule.foundations.includes(chip.dataset.foundation)).length);
@@ -60,6 +83,6 @@ $("to-audit").addEventListener("click", () => send(asYaml(), "yaml"));
 $("to-mine").addEventListener("click", async () => { setRadio("view", "write"); view(); await editor.set(asYaml(), "yaml"); });
 $("audit-mine").addEventListener("click", () => send($("book").value, $("form-of").value));
 $("book").addEventListener("input", keep);
-$("form").addEventListener("submit", (event) => { event.preventDefault(); editor.lint(); });
+$("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
 await start();
 document.documentElement.dataset.ready = "yes";
