@@ -205,7 +205,7 @@ def below(pid):
         ("ray::DashboardAgent", signal.SIGKILL, "it is started again for the"),
         ("ray::RuntimeEnvAgent", signal.SIGKILL, ""),
         # Ray dies of it at once or falls silent, as its processes notice.
-            ("gcs_server", signal.SIGKILL, "it is started again for the"),
+        ("gcs_server", signal.SIGKILL, "it is started again for the"),
         # The cluster gives the node up; Ray's own calls on it never return.
         ("raylet", signal.SIGSTOP, "Ray's node manager on this machine does not answer; it is"),
     ],
