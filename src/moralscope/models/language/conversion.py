@@ -159,7 +159,9 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
         problem = f"{source / weights} cannot be read (architecture '{kind}')"
         remedy = "serve it with llama.cpp or Ollama and name it as openai:MODEL or ollama:MODEL"
         raise InputError(problem, remedy) from error
-    model.half()  # in place, matrix by matrix: a second copy may not fit into memory
+    # In place, matrix by matrix: a second copy may not fit into memory. The model's own `half`
+    # refuses whatever came from a quantised file, also when it is in 32 bits by now.
+    torch.nn.Module.half(model)
     state = {name: value.contiguous() for name, value in model.state_dict().items()}
     if model.config.tie_word_embeddings:
         state.pop("lm_head.weight", None)
