@@ -1,5 +1,6 @@
 """Train classifiers: labelled pairs of several heads at once, on a body or an adapter of it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -15,6 +16,8 @@ from moralscope.models.classifiers.module import (
     Slices,
     batch_tokens,
     build_network,
+    has_bfloat16,
+    is_decoder,
     load_body,
     padded,
     padding_of,
@@ -134,7 +137,7 @@ class ClassifierLearner:
             for column in (self._tasks, self._targets, self._weights)
         )
         outside = self._outside.to(device)[tasks]
-        with safe_precision(device):
+        with safe_precision(device, learns=self.module.learns):
             pooled = self.module.pooled(ids, mask)
             logits = self.module.head(self.module.dropout(pooled).float())
         # Far below any logit, yet finite in half precision: a softmax gives these columns nothing.
@@ -320,7 +323,10 @@ def train_classifier(
     check_pairs(heads, examples[0])
     torch.manual_seed(training.seed)
     body, tokenizer = load_body(base, base.name)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     if training.weights == "adapter":
+        if is_decoder(body.config) and has_bfloat16(device):
+            body.to(torch.bfloat16)  # frozen, and large: half the memory, and no copy at each step
         body = with_adapter(body, training.rank)
     slices = slices_of(heads)
     network = build_network(body, slices.width)
@@ -334,9 +340,11 @@ def train_classifier(
         start_from_mean(network, slices, training.start)
     for name, weight in network.body.named_parameters():
         # Nothing flows back below the lowest layer that learns: half the layers, less time.
-        if any(f".layer.{number}." in name for number in range(training.freeze)):
+        layer = re.search(r"\.layers?\.(\d+)\.", name)
+        if layer and int(layer[1]) < training.freeze:
             weight.requires_grad_(False)
-    network.to("cuda" if torch.cuda.is_available() else "cpu")
+    network.to(device)
+    network.learns = True
     learner = ClassifierLearner(network, tokenizer, heads, *examples, training)
     if training.epochs == 0:
         network.known = {}
