@@ -32,7 +32,7 @@ STAGES = ("main", "staging", "all")
 DECISIONS = ("reject", "block", "lift", "decline")
 Columns = Annotated[
     str | None,
-    Option("Columns of other names: prompt=Q,reply=A.", metavar="NAME=COLUMN", group="Input"),
+    Option("What your columns are called: prompt=Q,reply=A.", metavar="NAME=COLUMN", group="Input"),
 ]
 
 
@@ -40,9 +40,9 @@ Columns = Annotated[
 class InitOptions(Options):
     """How a project is made; what is None is the task's own."""
 
-    name: Annotated[str, Option("What people read; else the folder's.")] = ""
-    people: Annotated[int | None, Option("People an item.", least=1, most=1000)] = None
-    staging: Annotated[int | None, Option("Items of the staging round.", least=0, most=1000)] = None
+    name: Annotated[str, Option("Name that people read; by default the folder's.")] = ""
+    people: Annotated[int | None, Option("People per item.", least=1, most=1000)] = None
+    staging: Annotated[int | None, Option("Items in the staging round.", least=0, most=1000)] = None
     database: Annotated[
         str,
         Option(
@@ -99,8 +99,8 @@ class AdjudicateOptions(Options):
     values: Annotated[
         tuple[str, ...],
         Option(
-            "A field of the final answer: severity=4, ok=yes, foundations=care|fairness; again for "
-            "more.",
+            "A field of the final answer: severity=4, ok=yes, foundations=care|fairness; may be "
+            "repeated.",
             flag="--set",
             metavar="FIELD=VALUE",
             group="Input",
@@ -124,17 +124,17 @@ class AgreementOptions(Options):
         str | None,
         Option(
             "What your columns are called: item=ID,person=WHO; rater, annotator and worker are "
-            "known as person.",
+            "read as person.",
             metavar="NAME=COLUMN",
             group="Input",
         ),
     ] = None
     people: Annotated[
         Path | None,
-        Option("Person, leaning, weights of foundations.", metavar="FILE", group="Input"),
+        Option("People: person, leaning, weights of foundations.", metavar="FILE", group="Input"),
     ] = None
     smallest_group: Annotated[
-        int | None, Option("People a leaning must have to be named (5); 3 at least.")
+        int | None, Option("Smallest group of a leaning that is named (5); at least 3.")
     ] = None
     seed: Seed = 0
 

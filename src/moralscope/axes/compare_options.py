@@ -79,7 +79,7 @@ class CompareOptions(Options):
         tuple[str, ...],
         Option(
             "Language of the questions, and of your actions: "
-            f"{', '.join(LANGUAGES)}. Two or more, by commas: one model in these languages.",
+            f"{', '.join(LANGUAGES)}. Two or more compare one model in these.",
             metavar="A[,B]",
             group="Model",
         ),

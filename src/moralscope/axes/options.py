@@ -68,7 +68,7 @@ _OF_LANGUAGE_MODELS = ("model", "form", "steer", "endpoint", "max_requests", "sa
 # The first that reads everything that was given is the default.
 AXES: Mapping[str, AxisKind] = {
     "judge": AxisKind(
-        "what a model trained on people's judgments says",
+        "experts trained on people's judgments",
         "How good is it, and how many people would say yes?",
         "moralscope.axes.judge:build_judge",
         ("encoder", "experts", "norm", "wordings"),
@@ -86,7 +86,7 @@ AXES: Mapping[str, AxisKind] = {
         language="moralscope.axes.language:build_language_choice",
     ),
     "direction": AxisKind(
-        "projection on the moral one",
+        "projection on the moral direction",
         "Where does it lie on the model's moral direction? Draws a map.",
         "moralscope.axes.direction.axis:build_direction",
         (
@@ -133,7 +133,7 @@ DefaultAxis = Annotated[
     Option(
         f"{'; '.join(f'{name}: {kind.about}' for name, kind in AXES.items())}.",
         choices=tuple(AXES),
-        shown="judge; else the one that reads the options given",
+        shown="judge, unless other options need another axis",
         group="Model",
     ),
 ]
@@ -146,7 +146,7 @@ TemplateName = Annotated[
 LanguageCode = Annotated[
     str,
     Option(
-        f"Of questions and actions: {', '.join(LANGUAGES)}.",
+        f"Language of questions and actions: {', '.join(LANGUAGES)}.",
         choices=tuple(LANGUAGES),
         group="Model",
     ),
@@ -166,7 +166,7 @@ FitActions = Annotated[
 ]
 AxisFile = Annotated[
     Path | None,
-    Option("Use a direction that was saved.", metavar="FILE", group="Model", http=False),
+    Option("Use a saved direction.", metavar="FILE", group="Model", http=False),
 ]
 Norm = Annotated[
     str | None, Option("Judge axis: judge actions against this norm.", most=10_000, group="Model")
@@ -174,10 +174,10 @@ Norm = Annotated[
 Wordings = Annotated[
     int | None,
     Option(
-        "Judge axis: wordings of an action that the interval ranges over.",
+        "Judge axis: how many wordings of an action give the interval.",
         least=1,
         most=MAX_WORDINGS,
-        shown="4, of more than 256 actions 1",
+        shown="4; 1 for more than 256 actions",
         group="Model",
     ),
 ]
@@ -212,7 +212,7 @@ class AxisOptions(Options):
     eight_bits: Annotated[
         bool,
         Option(
-            "Compute in 8 bits: faster; it says how far scores move.",
+            "Compute in 8 bits: faster; a note says how far scores move.",
             group="Model",
             http=False,
         ),
@@ -310,8 +310,8 @@ class ScoreOptions(AxisOptions):
     human: Annotated[
         Path | None,
         Option(
-            "Ratings by people (CSV: action, yes, no) beside the scores; without actions of your "
-            "own, those of this file are scored.",
+            "Compare with ratings by people (CSV: action, yes, no); without actions of your own, "
+            "those of this file are scored.",
             metavar="FILE",
             group="Input",
             http=False,
@@ -320,8 +320,8 @@ class ScoreOptions(AxisOptions):
     framings: Annotated[
         bool,
         Option(
-            "Score each action under framings, too (negated, passive, everybody does it, …), and "
-            "count how often its side changes.",
+            "Also score rewordings of each action (negated, passive, everybody does it, …), and "
+            "count how often the sign changes.",
             group="Input",
         ),
     ] = False
@@ -338,7 +338,7 @@ class ScoreOptions(AxisOptions):
     calibrate: Annotated[
         bool,
         Option(
-            "Measure first which batches are fastest here.",
+            "First measure which batches are fastest on this machine.",
             group=CORPUS,
             http=False,
         ),
@@ -366,7 +366,7 @@ class DemoOptions(Options):
     """Whose experts judge the actions of the tour."""
 
     encoder: Annotated[
-        str, Option("Whose experts judge: minilm, mpnet or scripted.", short="-e", group="Model")
+        str, Option("Experts that judge: minilm, mpnet or scripted.", short="-e", group="Model")
     ] = DEFAULT_BASE
     seed: Seed = 0
 

@@ -22,13 +22,13 @@ class BatchOptions(Options):
     `block_rows` and `call_rows` are set by the job: rows of a part, and of one call of it.
     """
 
-    resume: Annotated[
-        bool, Option("Go on with the run that is in --out DIR.", group=CORPUS, http=False)
-    ] = False
+    resume: Annotated[bool, Option("Resume the run in --out DIR.", group=CORPUS, http=False)] = (
+        False
+    )
     hash_inputs: Annotated[
         bool,
         Option(
-            "Know inputs by content (sha256): --resume then accepts a copy.",
+            "Identify inputs by content (sha256), so that --resume accepts a copy.",
             group=CORPUS,
             http=False,
         ),
@@ -44,7 +44,7 @@ class BatchOptions(Options):
     ] = None
     workers: Annotated[
         int | None,
-        Option("Processes that compute.", least=1, shown="one a core", group=CORPUS, http=False),
+        Option("Processes that compute.", least=1, shown="one per core", group=CORPUS, http=False),
     ] = None
     limit: Annotated[
         int | None, Option("Only the first N rows.", least=1, group=CORPUS, http=False)
@@ -64,7 +64,7 @@ class BatchOptions(Options):
     ray_address: Annotated[
         str | None,
         Option(
-            "auto, HOST:PORT or ray://HOST:PORT; else one is started.",
+            "auto, HOST:PORT or ray://HOST:PORT; by default one is started.",
             metavar="ADDRESS",
             group=CORPUS,
             http=False,
@@ -72,12 +72,12 @@ class BatchOptions(Options):
     ] = None
     gpus: Annotated[
         float | None,
-        Option("GPUs of each Ray worker, also 0.25.", least=0.0, group=CORPUS, http=False),
+        Option("GPUs per Ray worker, e.g. 0.25.", least=0.0, group=CORPUS, http=False),
     ] = None
     price_per_hour: Annotated[
         float | None,
         Option(
-            "With --dry-run: what an hour of all this costs.", least=0.0, group=CORPUS, http=False
+            "With --dry-run: price per hour of all workers.", least=0.0, group=CORPUS, http=False
         ),
     ] = None
     seed: Seed = 0

@@ -22,7 +22,7 @@ class BenchOptions(Options):
         tuple[str, ...],
         Option(
             "minilm, mpnet, a folder of experts, bert-tiny-toxicity, openai:MODEL, ollama:MODEL, "
-            "or guard:URL (a running 'moralscope serve'); give it again for another.",
+            "or guard:URL (a running 'moralscope serve'); may be repeated.",
             flag="--model",
             short="-m",
             metavar="NAME",
@@ -31,10 +31,10 @@ class BenchOptions(Options):
     ] = (DEFAULT_EXPERTS,)
     limit: Annotated[
         int | None,
-        Option("At most so many cases of each set, drawn by checksum.", least=20, metavar="N"),
+        Option("At most N cases of each set, drawn by checksum.", least=20, metavar="N"),
     ] = None
     exact: Annotated[
-        bool, Option("Compute in 32 bits: on a CPU 8 are usual and faster.", group="Model")
+        bool, Option("Compute in 32 bits; on a CPU the default is 8.", group="Model")
     ] = False
     format: Annotated[
         str,
@@ -52,10 +52,10 @@ class BenchOptions(Options):
     ] = None
     input_price: Annotated[
         float | None,
-        Option("Price of a million tokens that the endpoint reads.", least=0, group="Endpoint"),
+        Option("Price of a million input tokens.", least=0, group="Endpoint"),
     ] = None
     output_price: Annotated[
         float | None,
-        Option("Price of a million tokens that it writes.", least=0, group="Endpoint"),
+        Option("Price of a million output tokens.", least=0, group="Endpoint"),
     ] = None
     seed: Seed = 0

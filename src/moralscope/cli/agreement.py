@@ -24,10 +24,10 @@ def agreement(
     options: AgreementOptions,
     output: ReportOutput,
 ) -> None:
-    """Measure how far people agree, field by field, and show what splits them.
+    """Measure how far people agree, field by field, and show where they disagree.
 
     Krippendorff's alpha, kappa, the intraclass correlation and plain agreement, each with its
-    interval; items with the widest answers; leanings, where groups are large enough.
+    interval; items with the widest answers; leanings, if groups are large enough.
 
     Example: moralscope agreement answers.csv --levels severity=ordinal --report agreement.html
     """

@@ -26,11 +26,11 @@ Items = Annotated[
         "--items",
         metavar="FILE",
         rich_help_panel="Input",
-        help="CSV, JSONL or Parquet; what collect writes, too.",
+        help="CSV, JSONL or Parquet; also the output of 'collect'.",
     ),
 ]
 app = typer.Typer(
-    help="People: rules of thumb, ratings and stories, with tests, checks and feedback.",
+    help="Annotation projects: people write rules, ratings and stories, with checks and feedback.",
     no_args_is_help=True,
 )
 
@@ -134,7 +134,7 @@ def decide(
         ),
     ],
     subject: Annotated[
-        str, typer.Argument(metavar="ID", help="Of a submission, a person, or a decision.")
+        str, typer.Argument(metavar="ID", help="Id of a submission, a person or a decision.")
     ],
     options: DecideOptions,
     output: RecordOutput,
@@ -154,7 +154,7 @@ def decide(
 @app.command()
 @takes
 def decisions(folder: Folder, output: RecordOutput) -> None:
-    """List rejections and blocks, with the appeals against them; those that wait come first.
+    """List rejections and blocks, with the appeals against them; open appeals come first.
 
     Example: moralscope annotate decisions rules
     """
@@ -170,13 +170,13 @@ def adjudicate(
     options: AdjudicateOptions,
     output: RecordOutput,
     item: Annotated[
-        str, typer.Argument(metavar="[ITEM]", help="Whose final answer is decided; none: list.")
+        str, typer.Argument(metavar="[ITEM]", help="The item to decide; without it, a list.")
     ] = "",
 ) -> None:
     """Show the items on which annotators differ, or decide the final answer of one.
 
-    What annotators answered stays, and agreement is computed from it. Exports hold the final
-    answer in columns of its own (final_…).
+    Annotators' answers stay as they are, and agreement is computed from them. Exports have the
+    final answer in extra columns (final_…).
 
     Example: moralscope annotate adjudicate rules item-7 --take p-abc --comment "Reads the joke."
     """

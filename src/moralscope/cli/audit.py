@@ -29,12 +29,12 @@ def audit(
 ) -> None:
     """Audit replies: a verdict on each, and the rules that explain it.
 
-    A reply is flagged where it reads as bad or breaks a rule. With rules of your own alone, only
-    they decide. What is not English gets no verdict. Nothing leaves this machine. --text and
-    --texts audit texts that are no replies: posts, users' messages.
+    A reply is flagged if it reads as bad or breaks a rule. If you give only rules of your own, only
+    they decide. Text that is not English gets no verdict. Nothing leaves this machine. --text and
+    --texts audit texts that aren't replies: posts, users' messages.
 
-    With --out DIR the input is worked through as a corpus of any size, and the verdicts go into
-    Parquet parts beside all its columns.
+    With --out DIR the input is a corpus of any size. Its columns and the verdicts are written as
+    Parquet files.
 
     With --conversation every turn of the assistant is judged in its context, tool calls too.
 

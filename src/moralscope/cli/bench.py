@@ -10,9 +10,9 @@ from moralscope.cli.output import counting, emit, fetching, out, starting
 def bench(options: BenchOptions, output: ReportOutput) -> None:
     """Run public test sets over experts, endpoints and guards: quality, speed and cost.
 
-    The sets are yours: MORALSCOPE_DATA names their folder, 'moralscope data list' says where each
-    is published. Without a set the known ones are listed. Weights that were trained on a set are
-    marked. An endpoint is asked only where you name it.
+    You bring the sets: MORALSCOPE_DATA names their folder, 'moralscope data list' says where each
+    is published. Without a set, those that can be run are listed. Weights that were trained on a
+    set are marked. An endpoint is asked only if you name it.
 
     Example: moralscope bench moderation xstest --model mpnet --model minilm
     """

@@ -27,12 +27,11 @@ def collect(
 ) -> None:
     """Ask chatbots, filter what they reply, and write exchanges to annotate or to audit.
 
-    With --to a run can be killed at any moment: the same command goes on where it stopped, and one
-    with other filters asks no chatbot again. Nothing leaves this machine unless you name an
-    endpoint.
+    With --to a run can be killed at any moment: the same command resumes it, and one with other
+    filters uses the same replies. Nothing leaves this machine unless you name an endpoint.
 
-    With --out DIR one chatbot is asked over a corpus of any size, and its replies go into Parquet
-    parts beside all its columns; what the filters drop is marked there.
+    With --out DIR one chatbot is asked over a corpus of any size, and its columns and the replies
+    are written as Parquet files; what the filters drop is marked there.
 
     Example: moralscope collect prompts.txt --bot smollm2 --to exchanges.jsonl
     """

@@ -52,7 +52,7 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Compare models on the same actions: where they differ, how surely, how alike they order.
+    """Compare models on the same actions: where they differ, and how alike they rank.
 
     Scores are standardised for each encoder. Differences are paired prompt by prompt, with
     bootstrap intervals and p-values corrected (Holm) for the number of comparisons. Two folders
@@ -64,7 +64,7 @@ def compare(
     actions (ours, or --file with a column for each language) and checks first whether languages are
     measured alike.
 
-    With --runs nothing is computed anew: two saved runs are paired item by item, for CI.
+    With --runs two saved runs are paired item by item, for CI; nothing is computed again.
 
     With --watch a folder of runs is tested for drift. You may look after every run: false alarms
     come in at most 1 % of sequences. Exit 3 when a drift is found.

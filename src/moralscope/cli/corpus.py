@@ -33,7 +33,7 @@ OutPlace = Annotated[
         "--out",
         metavar="FILE|DIR",
         rich_help_panel="Output",
-        help="Save the run record (JSON). A folder makes it a corpus run: Parquet parts go there.",
+        help="Save the run record (JSON). A folder makes it a corpus run, in Parquet files.",
     ),
 ]
 
@@ -64,9 +64,9 @@ def verify(
 ) -> None:
     """Check that a folder holds what its run wrote: every part and failed row, by checksum.
 
-    Exits with 1 if a part was altered, is gone or was not written by the run.
+    Exits with 1 if a part was altered, is missing or was not written by the run.
 
-    Example:  moralscope corpus verify audited --inputs
+    Example: moralscope corpus verify audited --inputs
     """
     from moralscope.batch.verify import verify_folder
     from moralscope.pages.terminal import clean

@@ -51,10 +51,10 @@ def demo(
         ),
     ] = False,
 ) -> None:
-    """A one-minute tour: twenty actions judged on real weights, and a report to look at.
+    """Take a one-minute tour: score twenty actions on real weights and write a report.
 
-    The weights (mpnet, 438 MB, Apache-2.0) are fetched and verified on the first run. The report
-    is moralscope-demo.html in the current folder, or what --report names.
+    The weights (mpnet, 438 MB, Apache-2.0) are fetched and verified on the first run. The report is
+    moralscope-demo.html in the current folder, or the file that --report names.
     """
     from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.score import demo

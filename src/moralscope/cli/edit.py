@@ -16,8 +16,8 @@ from moralscope.steer.options import EditOptions, TeachOptions
 def edit(options: EditOptions, output: ReportOutput) -> None:
     """Remove a direction, such as gender, from an encoder's embeddings and keep its moral one.
 
-    Prints the gender bias of occupations and the moral scores before and after, and how well
-    gender can still be told afterwards.
+    Prints the gender bias of occupations and the moral scores before and after, and how well gender
+    can still be predicted afterwards.
 
     Example: moralscope edit --encoder mpnet --remove gender --save mpnet-gender.safetensors
     """
@@ -59,7 +59,7 @@ def teach(
             "--file",
             "-f",
             metavar="FILE",
-            help="Actions to look at for what moved.",
+            help="Actions to check for what moved.",
             rich_help_panel="Input",
         ),
     ] = None,

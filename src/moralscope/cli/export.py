@@ -13,7 +13,7 @@ from moralscope.interop.options import ExportOptions
 def export(options: ExportOptions) -> None:
     """Export a run as JUnit XML, SARIF, a Markdown summary or labelling tasks; or weights.
 
-    A run is one of an audit, or any with a gate. Weights are exported for Hugging Face's hub.
+    The run is an audit, or any run with a gate. Weights are exported for Hugging Face's hub.
     Nothing is sent anywhere.
 
     Example: moralscope export audit.json --to audit.xml

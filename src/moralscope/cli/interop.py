@@ -8,7 +8,7 @@ import typer
 from moralscope.cli.output import fetching
 
 app = typer.Typer(
-    help="Print where the files lie that other tools read: tasks, an assertion, language models.",
+    help="Print where the files are that other tools read: tasks, an assertion, language models.",
     no_args_is_help=True,
 )
 _LARGEST = 500_000_000  # bytes of an export

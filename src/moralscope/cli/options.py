@@ -111,7 +111,7 @@ Figure = Annotated[
         help="Draw a figure for a paper: .svg, .png or .pdf.",
     ),
 ]
-Actions = Annotated[list[str] | None, typer.Argument(help="Actions, as they stand in a question.")]
+Actions = Annotated[list[str] | None, typer.Argument(help="Actions, as in 'Should I …?'")]
 ActionFile = Annotated[
     Path | None,
     typer.Option(

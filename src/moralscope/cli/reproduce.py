@@ -18,12 +18,12 @@ from moralscope.papers.options import (
 if TYPE_CHECKING:
     from moralscope.papers import PaperTable
 
-app = typer.Typer(help="The papers' tables beside ours.", no_args_is_help=True)
+app = typer.Typer(help="Print the papers' tables next to ours.", no_args_is_help=True)
 
 
 @app.callback()
 def reproduce() -> None:
-    """The papers' tables beside ours."""
+    """Print the papers' tables next to ours."""
 
 
 @app.command()
@@ -66,7 +66,7 @@ def direction(options: EncodersOptions, output: OutputOptions) -> None:
 @app.command()
 @takes
 def stories(options: StoriesOptions, output: OutputOptions) -> None:
-    """Moral Stories (Emelin et al. 2021): data, classification and texts beside the paper's.
+    """Moral Stories (Emelin et al. 2021): data, classification and texts next to the paper's.
 
     Tables are printed as they are finished. With mpnet on two cores all cells take about an hour;
     --quick takes minutes.
@@ -83,10 +83,10 @@ def stories(options: StoriesOptions, output: OutputOptions) -> None:
 @app.command()
 @takes
 def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
-    """The Moral Integrity Corpus (Ziems et al. 2022): Tables 1 to 4 beside your data's.
+    """The Moral Integrity Corpus (Ziems et al. 2022): Tables 1 to 4 next to your data's.
 
-    Without the corpus, which its authors hand out, our figures are measured on the exchanges that
-    were written for moralscope; every table says that this is another data set.
+    You get the corpus from its authors. Without it, our figures are measured on exchanges that were
+    written for moralscope, and every table says so.
     """
     from moralscope.papers.integrity import prepare_sources, reproduce_integrity
 
@@ -100,9 +100,9 @@ def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
 @app.command("all")
 @takes
 def everything(options: AllOptions, output: ReportOutput) -> None:
-    """All four papers: of every printed figure the paper's value, ours, and whether it came out.
+    """All four papers: every printed figure, ours, and whether they agree.
 
-    --report draws one page. A paper whose data or weights are not here is named, and left out.
+    --report draws one page. A paper is skipped, and named, if its data or weights are missing.
     Moral Stories takes by far the longest: hours with mpnet on a busy machine; --quick --experts
     minilm takes about three minutes of processor time.
 

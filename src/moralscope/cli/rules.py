@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from moralscope.core.protocols import Encoder
 
 app = typer.Typer(
-    help="Rules of thumb: find those that concern a reply, lint and list rulebooks.",
+    help="Rules of thumb: find those that apply to a reply; list, check, learn and train.",
     no_args_is_help=True,
 )
 Best = Annotated[
@@ -38,7 +38,7 @@ Best = Annotated[
         "--best",
         metavar="FILE.jsonl",
         rich_help_panel="Output",
-        help="Write the likeliest rule of each, kept or not: 'reproduce integrity --generated'.",
+        help="Save the likeliest rule of each, kept or not, for 'reproduce integrity --generated'.",
     ),
 ]
 
@@ -48,7 +48,7 @@ Best = Annotated[
 def stats(source: AnnotationInput, options: RulesStatsOptions, output: ReportOutput) -> None:
     """Count annotations; show how attributes are distributed and how far people agree.
 
-    Figure 2 and section 4 of Ziems et al. 2022, beside the paper's. The texts may offend.
+    Figure 2 and section 4 of Ziems et al. 2022, next to the paper's figures. The texts may offend.
 
     Example: moralscope rules stats MIC.csv --malformed skip
     """
@@ -67,7 +67,7 @@ app.command("train")(training.rules_train)
 def generate(
     source: ExchangeInput, options: RulesGenerateOptions, output: RecordOutput, best: Best = None
 ) -> None:
-    """Write rules of thumb for a reply, or for each reply of a file; none is judged.
+    """Write rules of thumb for a reply, or for each reply of a file, without judging it.
 
     Example: moralscope rules generate --prompt "Any plans?" --reply "I'll read my ex's diary."
     """
@@ -91,7 +91,7 @@ def generate(
 @app.command()
 @takes
 def attributes(source: AttributesInput, options: AttributesOptions, output: RecordOutput) -> None:
-    """Estimate foundations, severity and consensus of rules, and how replies stand to them.
+    """Estimate foundations, severity and consensus of rules, and whether replies agree with them.
 
     Example: moralscope rules attributes --rule "It is wrong to lie." --experts my-experts
     """
@@ -111,7 +111,7 @@ def attributes(source: AttributesInput, options: AttributesOptions, output: Reco
 @app.command()
 @takes
 def retrieve(source: ExchangeInput, options: RetrieveOptions, output: RecordOutput) -> None:
-    """Find the rules that concern a reply, or each reply of a file; none is judged.
+    """Find the rules that apply to a reply, or to each reply of a file, without judging it.
 
     Example: moralscope rules retrieve --prompt "Any plans?" --reply "I'll read my ex's diary."
     """
@@ -166,10 +166,10 @@ def check(source: CheckInput, options: CheckOptions, output: RecordOutput) -> No
 @app.command()
 @takes
 def warrant(options: WarrantOptions, output: RecordOutput) -> None:
-    """Say of each rule whether the model can enforce it: enforceable, with review, or not.
+    """Test whether the model can enforce each rule: enforceable, with review, or not.
 
-    Minimal pairs are made and asked about, your own labels first; the limit keeps false alarms
-    within the budget. The warrant is stored beside the rulebook (house.warrant.json).
+    It asks the experts about minimal pairs, first those of your labels, and sets a limit that keeps
+    false alarms within the budget. The warrant is saved next to the rulebook (house.warrant.json).
 
     Example: moralscope rules warrant house.yaml --labels labels.csv --benign fine.jsonl
     """
@@ -190,8 +190,8 @@ def warrant(options: WarrantOptions, output: RecordOutput) -> None:
 def learn(options: LearnOptions, output: RecordOutput) -> None:
     """Learn from labels how your rules are broken; audits with this rulebook use it.
 
-    What is learnt is stored beside the rulebook (house.learnt.json), and only where it gains on
-    labels that it was not learnt from.
+    The result is saved next to the rulebook (house.learnt.json), but only if it does better on
+    labels that it did not learn from.
 
     Example: moralscope rules learn house.yaml --labels labels.csv
     """

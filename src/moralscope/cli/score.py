@@ -46,15 +46,15 @@ def score(
     report: Report = None,
     figure: Figure = None,
 ) -> None:
-    """Score actions: which are good, which bad, how sure is that, and would people agree?
+    """Score actions: which are good or bad, how certain is that, and would people agree?
 
     The judge axis, the default, asks experts that were trained on people's judgments: from -1 to
-    +1, and how many people would say yes. The choice axis compares a model's question with yes and
-    no, the direction axis projects on its moral direction; both ask an encoder, or with --model a
-    language model, with every prompt of a template. Positive is good, negative is bad, always.
+    +1, and how many people would say yes. The choice axis compares a question with its answers yes
+    and no; the direction axis projects it on a model's moral direction. Both ask an encoder, or
+    with --model a language model, with every prompt of a template. Positive is always good.
 
-    With --out DIR the file, folder, glob or URL is worked through as a corpus of any size, and
-    the scores go into Parquet parts beside all its columns.
+    With --out DIR the file, folder, glob or URL is a corpus of any size. Its columns and the scores
+    are written as Parquet files.
 
     Example: moralscope score "kill people" "kill time" --encoder mpnet
     """

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @takes
 def serve(options: ServeOptions, policy: GuardOptions) -> None:
-    """Serve the local page and the HTTP API until Ctrl-C; finish running requests before it stops.
+    """Serve the local page and the HTTP API until Ctrl-C, then finish running requests.
 
     Only this machine can reach it, unless --host says otherwise; nothing leaves it. With --guard,
-    chat clients use it as they would use the server behind: only their base URL changes.
+    chat clients use it like the server behind it: only their base URL changes.
 
     Example: moralscope serve --port 8000 --guard http://localhost:8080/v1 --guard-action block
     """
@@ -89,13 +89,11 @@ class ReportOptions(Options):
 
     runs: Annotated[
         tuple[Path, ...],
-        Option(
-            "Run records saved with --out; one, but for --site.", metavar="RUN.json", argument=True
-        ),
+        Option("Run records (--out); several only with --site.", metavar="RUN.json", argument=True),
     ] = ()
     out: Annotated[
         Path | None,
-        Option("The report; by default RUN.html beside it.", metavar="FILE", group="Output"),
+        Option("The report; by default RUN.html next to it.", metavar="FILE", group="Output"),
     ] = None
     figure: Annotated[
         Path | None,
@@ -104,7 +102,7 @@ class ReportOptions(Options):
     site: Annotated[
         Path | None,
         Option(
-            "Write a folder to publish: an index and a report of every run; without RUN.json of "
+            "Write a folder to publish: an index and a report of every run; without RUN.json, of "
             "all runs that the local page keeps.",
             metavar="DIR",
             group="Output",
@@ -125,7 +123,7 @@ class ReportOptions(Options):
 
 @takes
 def report(options: ReportOptions) -> None:
-    """Draw the report of a saved run: one HTML file that needs no network.
+    """Write the report of a saved run: one HTML file that needs no network.
 
     With --figure alone, only the figure is drawn. With --site, a folder of reports with an index.
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     pass
 
 app = typer.Typer(
-    help="Steer a language model with a calibrated vector, and certify what it moved and what "
-    "else it moved.",
+    help="Steer a language model with a calibrated vector, and certify what it changes.",
     no_args_is_help=True,
 )
 
@@ -29,8 +28,8 @@ app = typer.Typer(
 def make(options: SteerMakeOptions, output: ReportOutput) -> None:
     """Make a steering vector from pairs of texts, one wanted and one not.
 
-    In each layer the vector leads from the unwanted texts to the wanted ones. Its strength is found
-    by bisection: on neutral text it moves the model's next word by --kl, on average.
+    In each layer the vector points from the unwanted texts to the wanted ones. Its strength is
+    found by bisection: on neutral text it moves the model's next word by --kl, on average.
 
     A first look follows: does it move what is wanted, and leave harmless requests alone? A vector
     that does not is saved with a warning.
@@ -56,8 +55,8 @@ def check(options: SteerCheckOptions, output: ReportOutput) -> None:
     """Certify a steering vector: what it moved as wanted, and what else it moved.
 
     The plain model, the steered one and one with a random vector of equal norm answer the same
-    questions. Told for each: how far it moved, and whether that is more than chance (paired tests,
-    Holm-corrected) and more than what the random vector does.
+    questions. For each measure it shows how far it moved, and whether that is more than chance
+    (paired tests, Holm-corrected) and more than with the random vector.
 
     Example: moralscope steer check decline.safetensors --gate "collateral<=0.5" --report c.html
     """
@@ -76,7 +75,7 @@ def check(options: SteerCheckOptions, output: ReportOutput) -> None:
 def export(options: SteerExportOptions) -> None:
     """Write a vector for llama.cpp (a GGUF control vector) or for lm-eval (a .pt file).
 
-    The strength is multiplied in: use it with scale 1.
+    The file includes the strength: use scale 1.
 
     Example: moralscope steer export decline.safetensors --to gguf --save decline.gguf
     """
@@ -92,7 +91,7 @@ def export(options: SteerExportOptions) -> None:
 def import_(options: SteerImportOptions) -> None:
     """Read a vector of llama.cpp, repeng or lm-eval for a model, and save it as ours.
 
-    Such files name no weights: that it was made for this model is your word. Width and layers are
+    Such files do not name their model: make sure that it is this one. Only width and layers are
     checked.
 
     Example: moralscope steer import happy.gguf --model tinyllama --save happy.safetensors

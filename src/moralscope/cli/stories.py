@@ -30,7 +30,7 @@ app = typer.Typer(
 def stats(source: StoriesInput, options: StatsOptions, output: ReportOutput) -> None:
     """Count stories, sentences and tokens; find topics, duplicates and frequent norms.
 
-    Tables 7 and 13 of Emelin et al. 2021, beside the paper's.
+    Tables 7 and 13 of Emelin et al. 2021, next to the paper's.
 
     Example: moralscope stories stats my_stories.jsonl --report stories.html
     """
@@ -46,7 +46,7 @@ def stats(source: StoriesInput, options: StatsOptions, output: ReportOutput) -> 
 def split(source: SplitInput, options: SplitOptions, output: ReportOutput) -> None:
     """Split stories by norm distance, lexical bias and minimal pairs; audit the leaks.
 
-    Section 3.1 of Emelin et al. 2021, with Table 1 beside it. Official membership in the data is
+    Section 3.1 of Emelin et al. 2021, next to its Table 1. Official membership in the data is
     compared with ours.
 
     Example: moralscope stories split my_stories.jsonl --membership with_splits.jsonl

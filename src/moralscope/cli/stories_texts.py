@@ -54,7 +54,7 @@ def chain(source: ChainInput, options: ChainOptions, output: ReportOutput) -> No
     """Run a chain of experts over stories: propose, rank, condition, refine.
 
     Every candidate, score and choice is in the run record. With --out a run can be killed at any
-    moment: the same command goes on where it stopped.
+    moment: the same command resumes it.
 
     Example: moralscope stories chain action-ranking --stories stories.jsonl --out run.json
     """

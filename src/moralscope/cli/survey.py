@@ -40,15 +40,15 @@ def survey(
 ) -> None:
     """Ask language models what they would do: every order, form and wording of every dilemma.
 
-    Told for each model: how likely each action is, and what the answers hang on besides it: the
+    For each model it shows how likely each action is, and what else the answers depend on: the
     order of the actions, their labels, yes and no, the wording, the layout. Biases are log-odds
-    with intervals that hold all together. Several models are compared item by item.
+    with joint intervals. Several models are compared item by item.
 
     A table with a 'statement' column is a questionnaire: how far does a model agree, and does it
     disagree with the opposite?
 
-    With --out DIR a file, folder, glob or URL of dilemmas is worked through as a corpus of any
-    size, and the figures go into Parquet parts beside all its columns.
+    With --out DIR a file, folder, glob or URL of dilemmas is a corpus of any size. Its columns and
+    the figures are written as Parquet files.
 
     Example: moralscope survey dilemmas.csv --model smollm2 --report survey.html
     """

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def stories_train(options: StoriesTrainOptions, output: RecordOutput) -> None:
     """Train experts on Moral Stories and write them, with their card, to a folder.
 
-    An adapter (LoRA) and a small head on a base of the store, or every weight of any model.
-    The epoch is chosen on dev; a run that was stopped goes on where it was when the same command
-    is given again. Scores, tables and chains take the folder by --experts DIR.
+    An adapter (LoRA) and a small head on a base of the store, or every weight of any model. The
+    epoch is chosen on dev. The same command resumes a run that was stopped. Use the folder with
+    --experts DIR, or --generator DIR.
 
     Recipes: experts, texts, paper, paper-grid, paper-texts, and those of the shipped models.
 
@@ -41,10 +41,10 @@ def stories_train(options: StoriesTrainOptions, output: RecordOutput) -> None:
 
 @takes
 def rules_train(options: RulesTrainOptions, output: RecordOutput) -> None:
-    """Train what audits use, and write it, with its card, to a folder.
+    """Train the experts that audits use, and write them, with their card, to a folder.
 
-    The epoch is chosen on dev; a run that was stopped goes on where it was when the same command is
-    given again. Audits take the folder by --experts DIR, or --generator DIR.
+    The epoch is chosen on dev. The same command resumes a run that was stopped. Use the folder with
+    --experts DIR, or --generator DIR.
 
     Recipes: attributes, mic, mic-grid, generator, paper-generator, and those of the shipped models.
 
@@ -59,8 +59,8 @@ def rules_train(options: RulesTrainOptions, output: RecordOutput) -> None:
 def collect_train(options: FilterTrainOptions, output: RecordOutput) -> None:
     """Train the filters of 'collect' on replies that people labelled.
 
-    Three fifths are learnt, one fifth chooses, one fifth measures. A run that was stopped goes on
-    where it was when the same command is given again. 'collect' takes the folder by --filters DIR.
+    Three fifths train, one fifth chooses the epoch, one fifth tests. The same command resumes a run
+    that was stopped. Use the folder with 'collect --filters DIR'.
 
     Recipes: filters, paper-filters.
 

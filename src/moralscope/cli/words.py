@@ -42,7 +42,7 @@ def associate(
 ) -> None:
     """Score words by how near their vectors are to good and to bad words; run WEAT.
 
-    A word's score is its mean cosine with the positive set less that with the negative set.
+    A word's score is its mean cosine with the positive set minus that with the negative set.
     --tests compares groups of words: Caliskan's ten tests, or your own.
 
     Example: moralscope words associate joy poison --vectors googlenews-26k
@@ -71,7 +71,7 @@ def associate(
 def extract(options: ExtractOptions, output: OutputOptions) -> None:
     """Extract the most positive and most negative verbs of a vocabulary: its dos and don'ts.
 
-    Conjugations count as their base form. Verbs that stand in the papers' lists show their rank.
+    Conjugations count as their base form. Verbs in the papers' lists show their rank.
 
     Example: moralscope words extract --vectors googlenews-26k --count 25
     """
@@ -134,7 +134,7 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Compare how corpora value actions: what moved, what they share, how it went over time.
+    """Compare how corpora value actions: what moved, what they share, what changed over time.
 
     Word vectors are trained on each corpus several times. An action's value is its association
     with good and bad words, as a percentile among the words that all corpora use.

@@ -93,7 +93,7 @@ FormName = Annotated[
 SteerFile = Annotated[
     Path | None,
     Option(
-        "Push a local language model with this vector of 'steer make'.",
+        "Steer a local language model with this vector from 'steer make'.",
         metavar="FILE",
         group="Model",
         http=False,
@@ -122,7 +122,7 @@ MaxRequests = Annotated[
 Samples = Annotated[
     int,
     Option(
-        "Replies a question where it gives no log-probabilities.",
+        "Replies per question if it gives no log-probabilities.",
         least=1,
         most=1000,
         group="Endpoint",

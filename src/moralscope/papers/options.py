@@ -69,25 +69,25 @@ class StoriesOptions(Options):
     ] = (DEFAULT_EXPERTS,)
     tasks: Annotated[
         tuple[str, ...],
-        Option("Rows of the task table, by commas; else all.", metavar="A,B", group="Input"),
+        Option("Comma-separated rows of the task table; else all.", metavar="A,B", group="Input"),
     ] = ()
     stories: Annotated[
         Path | None,
         Option(
-            "Stories, one JSON object a line; else your copy of Moral Stories.",
+            "Stories, one JSON object per line; else your Moral Stories.",
             metavar="FILE",
             group="Input",
         ),
     ] = None
     encoder: Annotated[
-        str, Option("For the splits of Table 1; 'none' leaves them out.", group="Model")
+        str, Option("Encoder for the splits of Table 1; 'none' skips them.", group="Model")
     ] = "minilm"
     max_stories: Annotated[
-        int | None, Option("Measure on so many, drawn by the seed.", least=2, group="Input")
+        int | None, Option("Measure on only N, drawn by the seed.", least=2, group="Input")
     ] = None
     quick: Annotated[
         bool,
-        Option("On 50 stories a part and without Table 1; minutes, wide intervals.", group="Input"),
+        Option("Use 50 stories per part, no Table 1; takes minutes.", group="Input"),
     ] = False
     runs: Annotated[
         tuple[Path, ...],
@@ -99,7 +99,7 @@ class StoriesOptions(Options):
         ),
     ] = ()
     judge: Annotated[
-        str, Option("Experts that judge the runs; they ranked none of them.", group="Model")
+        str, Option("Experts that judge the runs; they must not have ranked any.", group="Model")
     ] = "minilm"
     seed: Seed = 0
 
@@ -143,14 +143,14 @@ class IntegrityOptions(Options):
     ] = None
     columns: AnnotationColumns = None
     malformed: Malformed = "stop"
-    encoder: Annotated[str, Option("For the SBERT row; 'none' leaves it out.", group="Model")] = (
-        "minilm"
-    )
+    encoder: Annotated[
+        str, Option("Encoder for the SBERT row; 'none' skips it.", group="Model")
+    ] = "minilm"
     bertscore: Annotated[
         str, Option("minilm, mpnet, scripted, a folder, a hub id, or 'none'.", group="Model")
     ] = "minilm"
     max_exchanges: Annotated[
-        int | None, Option("Measure on so many, drawn by the seed.", least=2, group="Input")
+        int | None, Option("Measure on only N, drawn by the seed.", least=2, group="Input")
     ] = None
     seed: Seed = 0
 
@@ -161,14 +161,14 @@ class AllOptions(Options):
 
     encoders: Annotated[
         tuple[str, ...],
-        Option("For the first two papers, by commas.", metavar="A,B", group="Model"),
+        Option("For the first two papers, e.g. minilm,mpnet.", metavar="A,B", group="Model"),
     ] = ("minilm",)
     experts: Annotated[
         tuple[str, ...],
-        Option("For Moral Stories, by commas.", metavar="A,B", group="Model"),
+        Option("Experts for Moral Stories, separated by commas.", metavar="A,B", group="Model"),
     ] = (DEFAULT_EXPERTS,)
     quick: Annotated[
-        bool, Option("Moral Stories on 50 stories a part, without Table 1.", group="Input")
+        bool, Option("Moral Stories on 50 stories per part, without Table 1.", group="Input")
     ] = False
     seed: Seed = 0
 

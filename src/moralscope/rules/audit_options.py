@@ -58,10 +58,10 @@ class AuditInput(Options):
         ),
     ] = None
     text: Annotated[
-        str | None, Option("A text that is no reply: a post, a user's message.", group="Input")
+        str | None, Option("A text that isn't a reply: a post, a user's message.", group="Input")
     ] = None
     against: Annotated[
-        Path | None, Option("Another bot's replies to the prompts.", metavar="FILE", group="Input")
+        Path | None, Option("Another bot's replies, to compare.", metavar="FILE", group="Input")
     ] = None
     benign: Annotated[
         Path | None,
@@ -117,7 +117,7 @@ class AuditOptions(Options):
     texts: Annotated[
         bool,
         Option(
-            "FILE has texts that are no replies, in the column text.",
+            "FILE has texts that aren't replies, in the column text.",
             group="Input",
             http=False,
         ),
@@ -126,30 +126,30 @@ class AuditOptions(Options):
     experts: ExpertsName = DEFAULT_EXPERTS
     encoder: Annotated[
         str | None,
-        Option("What finds rules; else the same base.", short="-e", group="Model", http=ENCODERS),
+        Option("Finds rules in place of the experts.", short="-e", group="Model", http=ENCODERS),
     ] = None
     top: Top = 5
     general: Annotated[
         bool,
-        Option("With rules of your own alone: flag replies that read as bad, too.", group="Rules"),
+        Option("With only rules of your own: also flag replies that read as bad.", group="Rules"),
     ] = False
     severity: Annotated[
         float | None,
-        Option("Broken rules less severe than this flag nothing.", least=1, most=5, group="Rules"),
+        Option("Ignore broken rules less severe than this.", least=1, most=5, group="Rules"),
     ] = None
     expertise: Annotated[
-        bool, Option("Flag advice that only experts should give, too.", group="Rules")
+        bool, Option("Also flag advice that only experts should give.", group="Rules")
     ] = False
     explain: Annotated[
         str,
         Option(
-            "Ask about rules for doubtful replies only, or for all.", choices=EXPLAIN, group="Rules"
+            "Check rules for doubtful replies only, or for all.", choices=EXPLAIN, group="Rules"
         ),
     ] = "doubtful"
     on_unread: Annotated[
         str,
         Option(
-            "What becomes of a reply that could not be read whole: pass with a note, flag, block.",
+            "What to do with a reply that was not read completely: pass with a note, flag, block.",
             choices=ON_UNREAD,
             group="Rules",
         ),
@@ -157,8 +157,7 @@ class AuditOptions(Options):
     evidence: Annotated[
         str,
         Option(
-            "Look for the words that each flag rests on; auto: in replies and files, not in a "
-            "corpus.",
+            "Find the words that decide each flag; auto: in replies and files, not in a corpus.",
             choices=EVIDENCE,
             group="Rules",
         ),
@@ -166,7 +165,7 @@ class AuditOptions(Options):
     false_alarms: Annotated[
         str | None,
         Option(
-            "Flag at most this share of fine replies, e.g. 1%: --benign has yours.",
+            "Flag at most this share of fine replies, e.g. 1%; --benign gives them.",
             metavar="SHARE",
             least=1,
             most=20,
@@ -186,18 +185,18 @@ class AuditOptions(Options):
     ] = False
     generator: Annotated[
         str,
-        Option("What writes it: smollm2, a folder, openai:MODEL.", group="More", http=GENERATORS),
+        Option("Its writer: smollm2, a folder, openai:MODEL.", group="More", http=GENERATORS),
     ] = "smollm2"
     steer: SteerFile = None
     generate: Annotated[
         bool, Option("Also write rules for each exchange.", group="More", http=False)
     ] = False
     writer: Annotated[
-        str, Option("What writes rules: rules, a folder, scripted.", group="More", http=False)
+        str, Option("Model that writes rules: rules, a folder, scripted.", group="More", http=False)
     ] = "rules"
     exact: Annotated[
         bool,
-        Option("Compute in 32 bits: on a CPU 8 are usual and faster.", group="Model", http=False),
+        Option("Compute in 32 bits; on a CPU the default is 8.", group="Model", http=False),
     ] = False
     config: Annotated[
         Path | None,

@@ -25,8 +25,8 @@ POLICIES = ("stop", "skip")  # what a malformed line does
 Rulebooks = Annotated[
     tuple[str, ...],
     Option(
-        "Rules of your own (YAML, CSV, plain lines); again for more, over it; 'moralscope' is "
-        "ours.",
+        "Rules of your own (YAML, CSV, plain lines); may be repeated, later rules win; "
+        "'moralscope' is ours.",
         flag="--rulebook",
         metavar="FILE",
         group="Rules",
@@ -42,12 +42,12 @@ Columns = Annotated[
 
 
 AnnotationColumns = Annotated[
-    str | None, Option("Where names differ: prompt=question,reply=answer,…", group="Input")
+    str | None, Option("What your columns are called: prompt=Q,…", group="Input")
 ]
 Malformed = Annotated[
-    str, Option("What a malformed line does: stop, or skip it.", choices=POLICIES, group="Input")
+    str, Option("At a malformed line: stop, or skip it.", choices=POLICIES, group="Input")
 ]
-Top = Annotated[int, Option("Rules asked about a reply.", least=1, most=MAX_TOP, group="Rules")]
+Top = Annotated[int, Option("Rules checked per reply.", least=1, most=MAX_TOP, group="Rules")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ class LintOptions(Options):
     encoder: Annotated[
         str | None,
         Option(
-            "Compare meanings too, e.g. minilm; else words.",
+            "Also compare meanings, e.g. with minilm; by default only words.",
             short="-e",
             group="Model",
             http=ENCODERS,
@@ -125,7 +125,7 @@ class CheckInput(Options):
     replies: Annotated[
         Path | None,
         Option(
-            "CSV, JSONL or Parquet with prompt and reply; else some that we wrote.",
+            "CSV, JSONL or Parquet with prompt and reply; by default some that we wrote.",
             metavar="FILE",
             group="Input",
         ),
@@ -140,7 +140,7 @@ class CheckOptions(Options):
     rulebooks: Annotated[
         tuple[str, ...],
         Option(
-            "Rules (YAML, CSV, plain lines), several laid over each other; none: ours.",
+            "Rulebooks (YAML, CSV, plain lines), later rules win; by default ours.",
             metavar="[RULEBOOK]...",
             argument=True,
             http=False,
@@ -181,8 +181,8 @@ class LearnOptions(OwnRulesOptions):
     labels: Annotated[
         Path | None,
         Option(
-            "Replies with prompt, reply, rule and broken (yes or no); or what annotation projects "
-            "and the page export.",
+            "Replies with prompt, reply, rule and broken (yes or no); or an export of an "
+            "annotation project or the page.",
             metavar="FILE",
             group="Input",
             http=False,
@@ -197,7 +197,7 @@ class WarrantOptions(OwnRulesOptions):
     labels: Annotated[
         Path | None,
         Option(
-            "Replies with prompt, reply, rule and broken (yes or no): the first pairs are theirs.",
+            "Replies with prompt, reply, rule and broken (yes or no), for the first pairs.",
             metavar="FILE",
             group="Input",
             http=False,
@@ -206,7 +206,7 @@ class WarrantOptions(OwnRulesOptions):
     benign: Annotated[
         Path | None,
         Option(
-            "Replies that are fine, with prompt and reply; else some that we wrote.",
+            "Replies that are fine, with prompt and reply; by default some that we wrote.",
             metavar="FILE",
             group="Input",
             http=False,
@@ -249,14 +249,14 @@ class RulesGenerateOptions(Options):
     ] = None
     encoder: EncoderName = "minilm"
     experts: Annotated[
-        str, Option("What judges the rules written: mpnet, minilm, a folder, none.", group="Model")
+        str, Option("Experts that rate the rules: mpnet, minilm, a folder, none.", group="Model")
     ] = DEFAULT_EXPERTS
     rulebooks: Rulebooks = ()
     decoding: Annotated[
         str, Option("beam (3), nucleus (0.9) or greedy.", choices=DECODINGS, group="More")
     ] = "beam"
     keep: Annotated[
-        int, Option("Hypotheses kept, at most.", least=1, most=HYPOTHESES, group="More")
+        int, Option("Rules to keep, at most.", least=1, most=HYPOTHESES, group="More")
     ] = HYPOTHESES
     seed: Seed = 0
 
@@ -269,7 +269,7 @@ class AttributesInput(Options):
         Path | None,
         Option("CSV with prompt, reply and rule, or MIC.csv.", metavar="FILE", argument=True),
     ] = None
-    rule: Annotated[tuple[str, ...], Option("A rule; again for more.", group="Input")] = ()
+    rule: Annotated[tuple[str, ...], Option("A rule; may be repeated.", group="Input")] = ()
     prompt: Prompt = None
     reply: Reply = None
     columns: Columns = None
@@ -316,7 +316,7 @@ class RulesStatsOptions(Options):
 
     kind: Annotated[
         str | None,
-        Option("mic or social-chem, where the columns do not say.", choices=KINDS, group="Input"),
+        Option("mic or social-chem, if the columns do not say.", choices=KINDS, group="Input"),
     ] = None
     malformed: Malformed = "stop"
     seed: Seed = 0
@@ -330,7 +330,7 @@ class RulesTrainOptions(TrainOptions):
         str | None,
         Option(
             "alignment, foundations, severity, consensus, 'attributes' for all that the data has "
-            "in one adapter, or 'generator' for what writes rules; or what the recipe says.",
+            "in one adapter, or 'generator' for the writer of rules; by default the recipe's.",
             argument=True,
             metavar="WHAT",
         ),
@@ -347,7 +347,7 @@ class RulesTrainOptions(TrainOptions):
     columns: Columns = None
     stories: Annotated[
         Path | None,
-        Option("Stories, one JSON object a line; else your copy of Moral Stories.", group="Input"),
+        Option("Stories, one JSON object per line; else your Moral Stories.", group="Input"),
     ] = None
     exchanges: Annotated[
         Path | None,

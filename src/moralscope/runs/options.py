@@ -15,7 +15,7 @@ class CompareRunsOptions(Options):
         str | None, Option("With --runs of audits: pair by prompt, exchange or id.", group="Input")
     ] = None
     strict: Annotated[
-        bool, Option("With --runs: refuse other weights, rules or thresholds.", group="Input")
+        bool, Option("With --runs: refuse different weights, rules or thresholds.", group="Input")
     ] = False
     gate: GateText = None
     seed: Seed = 0

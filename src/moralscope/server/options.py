@@ -14,9 +14,10 @@ ABSTAIN_POLICIES = ("pass", "block")
 _SERVER = "Server"
 UNREAD_POLICIES = ("block", "flag", "pass")
 STREAM_HOLDS = ("reply", "sentences")
-Port = Annotated[int, Option("0: any free.", least=0, most=65_535, group=_SERVER)]
+Port = Annotated[int, Option("Port; 0 takes any free one.", least=0, most=65_535, group=_SERVER)]
 PublicUrl = Annotated[
-    str, Option("What people type where a proxy stands before it.", metavar="URL", group=_SERVER)
+    str,
+    Option("The address that people type, with a proxy in front.", metavar="URL", group=_SERVER),
 ]
 
 
@@ -25,7 +26,7 @@ class AnnotateServeOptions(Options):
     """Where the pages of an annotation project are served."""
 
     host: Annotated[
-        str, Option("Another address needs MORALSCOPE_TOKEN_SECRET.", group=_SERVER)
+        str, Option("The address; any other needs MORALSCOPE_TOKEN_SECRET.", group=_SERVER)
     ] = LOOPBACK
     port: Port = ANNOTATE_PORT
     public_url: PublicUrl = ""
@@ -39,7 +40,7 @@ class GuardOptions(Options):
     action: Annotated[
         str,
         Option(
-            "What becomes of flagged replies: annotate, revise or block.",
+            "What to do with flagged replies: annotate, revise or block.",
             flag="--guard-action",
             choices=GUARD_ACTIONS,
             group="Guard",
@@ -48,7 +49,7 @@ class GuardOptions(Options):
     on_abstain: Annotated[
         str | None,
         Option(
-            "What becomes of replies and parts of them that could not be judged: pass or block.",
+            "What to do with replies, or parts of them, that could not be judged: pass or block.",
             choices=ABSTAIN_POLICIES,
             shown="block with --guard-action block, else pass",
             group="Guard",
@@ -57,7 +58,7 @@ class GuardOptions(Options):
     on_unread: Annotated[
         str | None,
         Option(
-            "What becomes of replies that could not be read whole: block, flag or pass.",
+            "What to do with replies that could not be read completely: block, flag or pass.",
             choices=UNREAD_POLICIES,
             shown="block with --guard-action block, else flag",
             group="Guard",
@@ -78,13 +79,13 @@ class GuardOptions(Options):
     rulebooks: Annotated[
         tuple[str, ...],
         Option(
-            "The guard's rules; again for more.", flag="--rulebook", metavar="FILE", group="Guard"
+            "The guard's rules; may be repeated.", flag="--rulebook", metavar="FILE", group="Guard"
         ),
     ] = ()
     evidence: Annotated[
         bool,
         Option(
-            "Say which words of a flagged reply turn its verdict.",
+            "Say which words of a flagged reply decide its verdict.",
             flag="--guard-evidence",
             group="Guard",
         ),
@@ -98,7 +99,7 @@ class GuardOptions(Options):
     log_days: Annotated[
         int,
         Option(
-            "Days for which the guard keeps what it decided, without texts; 0: nothing is kept.",
+            "Days to keep the guard's decisions, without texts; 0 keeps nothing.",
             flag="--guard-log-days",
             least=0,
             most=3650,
@@ -149,7 +150,9 @@ class GuardOptions(Options):
 class ServeOptions(Options):
     """Where the page and the HTTP API are served, and how much is done at a time."""
 
-    host: Annotated[str, Option("Another address needs --token-from.", group=_SERVER)] = LOOPBACK
+    host: Annotated[str, Option("The address; any other needs --token-from.", group=_SERVER)] = (
+        LOOPBACK
+    )
     port: Port = 8000
     public_url: PublicUrl = ""
     open_page: Annotated[
@@ -158,23 +161,23 @@ class ServeOptions(Options):
     token_from: Annotated[
         str | None,
         Option(
-            "Whoever asks must show this token: in a variable, or a file's first line.",
+            "Require this token from clients: in a variable, or a file's first line.",
             metavar="env:NAME|FILE",
             group=_SERVER,
         ),
     ] = None
-    timeout: Annotated[float, Option("Seconds of one request.", least=1, most=3600)] = 120
+    timeout: Annotated[float, Option("Seconds that a request may take.", least=1, most=3600)] = 120
     queue: Annotated[
         int,
         Option("Requests that may wait: here, and for the guarded server.", least=1, most=10_000),
     ] = 64
     keep_minutes: Annotated[
-        float, Option("Minutes for which an unused model stays in memory.", least=0, most=10_000)
+        float, Option("Minutes that an unused model stays in memory.", least=0, most=10_000)
     ] = 15
     guard: Annotated[
         str | None,
         Option(
-            "Also stand in front of an OpenAI-compatible server and audit its replies.",
+            "Also sit in front of an OpenAI-compatible server and audit its replies.",
             metavar="URL",
             group="Guard",
         ),

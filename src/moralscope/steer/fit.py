@@ -87,7 +87,7 @@ def fit_gate(
 
 
 def middle_layers(layers: int) -> tuple[int, ...]:
-    """Return the layers that are steered where none are named: a band behind the middle.
+    """Return the layers that are steered where none are named: a band above the middle.
 
     Chosen with smollm2 on pairs that no certificate asks about (``bench/steer.py choose``).
 

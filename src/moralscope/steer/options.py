@@ -45,7 +45,7 @@ class EditOptions(Options):
     ] = None
     source: Annotated[
         str,
-        Option("Of what gender is made: template, pairs, or both.", choices=SOURCES, group="Input"),
+        Option("Make gender from: template, pairs, or both.", choices=SOURCES, group="Input"),
     ] = "both"
     keep: Annotated[
         tuple[str, ...],
@@ -151,7 +151,7 @@ class SteerMakeOptions(Options):
     ] = "declining"
     layers: Annotated[
         str | None,
-        Option("Which layers: 9-15, or 9,12.", metavar="N-M", shown="a band behind the middle"),
+        Option("Which layers: 9-15, or 9,12.", metavar="N-M", shown="a band above the middle"),
     ] = None
     method: Annotated[
         str,
@@ -172,8 +172,8 @@ class SteerMakeOptions(Options):
     gate: Annotated[
         bool,
         Option(
-            "Steer only where the prompt is like those of the pairs: a probe of its state opens "
-            "the gate. --kl is then doubled until its own pairs move by 0.8 nats."
+            "Steer only prompts that are like those of the pairs. --kl is then doubled until "
+            "replies to these move by 0.8 nats."
         ),
     ] = False
     save: Annotated[
@@ -197,7 +197,7 @@ class SteerCheckOptions(Options):
     """What a vector's certificate looks at, and when it is refused."""
 
     vector: Annotated[
-        Path, Option("A file of 'steer make' or 'steer import'.", argument=True, metavar="VECTOR")
+        Path, Option("A file from 'steer make' or 'steer import'.", argument=True, metavar="VECTOR")
     ]
     model: Annotated[
         str | None,
@@ -213,7 +213,7 @@ class SteerCheckOptions(Options):
     pairs: Annotated[
         str | None,
         Option(
-            "Pairs that show what is wanted; none of them should have made the vector.",
+            "Pairs that show what is wanted, other than those that made the vector.",
             metavar="FILE",
             shown="ours: declining harm, held out",
             group="Input",
@@ -239,14 +239,14 @@ class SteerCheckOptions(Options):
     ] = "harm,care"
     replies: Annotated[
         int,
-        Option("Audit so many free replies; 0 leaves the audit out.", least=0, most=500),
+        Option("Audit N free replies; 0 skips the audit.", least=0, most=500),
     ] = 16
     experts: ExpertsName = DEFAULT_EXPERTS
     gate: Annotated[
         str | None,
         Option(
-            'Exit 3 unless it holds, e.g. "collateral<=0.5 and perplexity<=20% and wanted>=0.3". '
-            "An unknown figure is answered with all there are.",
+            'Exit 3 unless it holds, e.g. "collateral<=0.5 and perplexity<=20% and '
+            'wanted>=0.3". An unknown figure lists all there are.',
             metavar="EXPR",
             least=1,
             most=500,
@@ -260,7 +260,7 @@ class SteerCheckOptions(Options):
 class SteerExportOptions(Options):
     """Which vector goes where, in whose format."""
 
-    vector: Annotated[Path, Option("A file of 'steer make'.", argument=True, metavar="VECTOR")]
+    vector: Annotated[Path, Option("A file from 'steer make'.", argument=True, metavar="VECTOR")]
     to: Annotated[
         str,
         Option(
@@ -268,7 +268,7 @@ class SteerExportOptions(Options):
             choices=FORMATS,
         ),
     ]
-    save: Annotated[Path, Option("Where it is written.", metavar="FILE", group="Output")]
+    save: Annotated[Path, Option("The file to write.", metavar="FILE", group="Output")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

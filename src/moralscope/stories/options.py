@@ -23,7 +23,7 @@ CATEGORIES = ("morality-ethics", "social-norms", "advice", "description")  # of 
 StoriesFile = Annotated[
     Path | None,
     Option(
-        "Stories, one JSON object a line; else your copy of Moral Stories.",
+        "Stories, one JSON object per line; else your Moral Stories.",
         metavar="FILE",
         group="Input",
         http=False,
@@ -32,7 +32,7 @@ StoriesFile = Annotated[
 CopiedStories = Annotated[
     Path | None,
     Option(
-        "The stories; else the records' copies.", flag="--stories", metavar="FILE", group="Input"
+        "Stories; by default the records' copies.", flag="--stories", metavar="FILE", group="Input"
     ),
 ]
 Runs = Annotated[
@@ -55,9 +55,7 @@ class StoriesInput(Options):
     ] = None
     malformed: Annotated[
         str,
-        Option(
-            "What a malformed line does: stop, or skip it.", choices=("stop", "skip"), group="Input"
-        ),
+        Option("At a malformed line: stop, or skip it.", choices=("stop", "skip"), group="Input"),
     ] = "stop"
 
 
@@ -77,7 +75,7 @@ class SplitInput(StoriesInput):
     membership: Annotated[
         Path | None,
         Option(
-            "Write the stories again (JSONL) with these splits as their membership.",
+            "Save the stories (JSONL) with these splits as their membership.",
             metavar="FILE",
             group="Output",
         ),
@@ -137,7 +135,7 @@ class NormsInput(Options):
         ),
     ] = None
     malformed: Annotated[
-        str, Option("What a malformed line does: stop, or skip it.", choices=("stop", "skip"))
+        str, Option("At a malformed line: stop, or skip it.", choices=("stop", "skip"))
     ] = "stop"
     items: Annotated[
         Path | None,
@@ -162,18 +160,16 @@ class NormsOptions(Options):
     categories: Annotated[
         tuple[str, ...],
         Option(
-            "Categories to take norms from, by commas.",
+            "Categories to take norms from, separated by commas.",
             metavar="A,B",
             shown="morality-ethics,social-norms",
         ),
     ] = ("morality-ethics", "social-norms")
     agree: Annotated[
         float,
-        Option(
-            "How many agree, at least: 2 half of people, 3 most, 4 all. Others are controversial."
-        ),
+        Option("Least agreement: 2 is half of people, 3 most, 4 all."),
     ] = 3.0
-    count: Annotated[int | None, Option("Draw so many by the seed; else all.", least=3)] = None
+    count: Annotated[int | None, Option("Draw N by the seed; by default all.", least=3)] = None
     seed: Seed = 0
 
     def __post_init__(self) -> None:
@@ -217,7 +213,7 @@ class ChainOptions(Options):
         ),
     ] = True
     count: Annotated[
-        int, Option("Candidates a step.", short="-n", least=1, most=MAX_COUNT, group="Sampling")
+        int, Option("Candidates per step.", short="-n", least=1, most=MAX_COUNT, group="Sampling")
     ] = 10
     p: Annotated[float, Option("Nucleus sampling: mass of the tokens kept.", group="Sampling")] = (
         0.9
@@ -246,7 +242,7 @@ class GenerateOptions(ChainOptions):
     """How texts are generated without experts: the same, with one candidate and any strategy."""
 
     count: Annotated[
-        int, Option("Candidates a story.", short="-n", least=1, most=MAX_COUNT, group="Sampling")
+        int, Option("Candidates per story.", short="-n", least=1, most=MAX_COUNT, group="Sampling")
     ] = 1
     strategy: Annotated[
         str,
@@ -291,7 +287,7 @@ class TextsInput(Options):
     beside: Annotated[
         tuple[Path, ...],
         Option(
-            "Other runs to set beside this one in the report.", metavar="RUN.json", group="Output"
+            "Other runs to show next to this one in the report.", metavar="RUN.json", group="Output"
         ),
     ] = ()
 
@@ -345,7 +341,7 @@ class EvaluateOptions(Options):
     """
 
     tasks: Annotated[
-        tuple[str, ...], Option("Rows of the task table, by commas; else all.", group="Input")
+        tuple[str, ...], Option("Comma-separated rows of the task table; else all.", group="Input")
     ] = ()
     splits: Annotated[
         tuple[str, ...],
@@ -364,7 +360,7 @@ class EvaluateOptions(Options):
         bool, Option("Also fit a temperature on dev.", flag="--calibrate/--no-calibrate")
     ] = True
     max_stories: Annotated[
-        int | None, Option("Measure on so many, drawn by the seed.", least=2, group="Input")
+        int | None, Option("Measure on only N, drawn by the seed.", least=2, group="Input")
     ] = None
     seed: Seed = 0
 
@@ -419,8 +415,8 @@ class StoriesTrainOptions(TrainOptions):
         str | None,
         Option(
             "A row of the task table (action+norm, 'action|context', …), 'all' for every "
-            "classification task in one adapter, 'texts' for every generation task; or what the "
-            "recipe says.",
+            "classification task in one adapter, 'texts' for every generation task; by default "
+            "the recipe's.",
             argument=True,
             metavar="TASK",
         ),

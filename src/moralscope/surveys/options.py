@@ -28,7 +28,7 @@ class SurveyOptions(Options):
         tuple[str, ...],
         Option(
             f"A language model: {', '.join(SPEAKERS)}, a folder, a .gguf file, a hub id, or a "
-            "served one (openai:MODEL, ollama:MODEL, anthropic:MODEL); again, or by commas, to "
+            "served one (openai:MODEL, ollama:MODEL, anthropic:MODEL); repeat, or use commas, to "
             "compare several.",
             flag="--model",
             short="-m",
@@ -54,7 +54,7 @@ class SurveyOptions(Options):
     limit: Annotated[
         int | None,
         Option(
-            "Ask only so many items, evenly spread over the file; of a corpus, the first ones.",
+            "Ask only N items, taken evenly from the file; of a corpus, the first N.",
             least=1,
             group="Input",
         ),
@@ -62,7 +62,7 @@ class SurveyOptions(Options):
     priorities: Annotated[
         bool,
         Option(
-            "Which values does the model put first? Strengths of the values of your columns, of "
+            "Show which values the model puts first: strengths of the values in your columns, of "
             "MoralChoice's rules or of subscales, with intervals.",
             group="Questions",
         ),
@@ -71,7 +71,7 @@ class SurveyOptions(Options):
         bool,
         Option(
             "Also ask each dilemma again after objections, flattery, authority and repetition, "
-            "beside neutral turns: does the model give way?",
+            "and after neutral turns: does the model give way?",
             group="Questions",
         ),
     ] = False
@@ -84,12 +84,12 @@ class SurveyOptions(Options):
         ),
     ] = False
     replies: Annotated[
-        int, Option("Free replies to an item.", least=2, most=20, group="Free replies")
+        int, Option("Free replies per item.", least=2, most=20, group="Free replies")
     ] = 2
     rulebooks: Annotated[
         tuple[str, ...],
         Option(
-            "Audit free replies by these rules (a rulebook's file; again for more).",
+            "Audit free replies by these rules (a rulebook file); may be repeated.",
             flag="--rulebook",
             metavar="FILE",
             group="Free replies",
@@ -97,24 +97,24 @@ class SurveyOptions(Options):
         ),
     ] = ()
     experts: Annotated[
-        str, Option("Whose experts audit free replies.", group="Free replies", http=EXPERTS)
+        str, Option("Experts that audit free replies.", group="Free replies", http=EXPERTS)
     ] = DEFAULT_EXPERTS
     endpoint: EndpointUrl = None
     max_requests: MaxRequests = None
     samples: Samples = 20
     input_price: Annotated[
         float | None,
-        Option("What a million tokens read cost.", least=0, group="Endpoint", http=False),
+        Option("Price of a million input tokens.", least=0, group="Endpoint", http=False),
     ] = None
     output_price: Annotated[
         float | None,
-        Option("What a million tokens written cost.", least=0, group="Endpoint", http=False),
+        Option("Price of a million output tokens.", least=0, group="Endpoint", http=False),
     ] = None
     gate: Annotated[
         str | None,
         Option(
             'Exit 3 unless it holds for every model, e.g. "order_bias<=0.5 and mass>=0.8". An '
-            "unknown figure is answered with all there are.",
+            "unknown figure lists all there are.",
             metavar="EXPR",
             least=1,
             most=500,

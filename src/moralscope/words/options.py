@@ -65,7 +65,7 @@ class AssociateOptions(Options):
     missing: Annotated[
         str,
         Option(
-            "Words of a test that the vectors lack: leave them out, or let the plural stand in "
+            "Words of a test that the vectors lack: leave them out, or use the plural instead "
             "(named in the record).",
             choices=MISSING,
             group="Model",
@@ -98,7 +98,7 @@ class ExtractOptions(Options):
     ] = BROAD
     max_words: Annotated[
         int | None,
-        Option("Only the first, most frequent words; else all.", least=1, group="Model"),
+        Option("Only the first, most frequent words; by default all.", least=1, group="Model"),
     ] = None
     any_case: Annotated[
         bool, Option("Read 'Enjoy' as 'enjoy' instead of leaving it out.", group="Model")
@@ -134,18 +134,16 @@ class CorporaOptions(Options):
 
     index: Annotated[
         Path | None,
-        Option("file,year lines, for names without a year.", metavar="FILE", group="Input"),
+        Option("CSV of file,year lines, for names without a year.", metavar="FILE", group="Input"),
     ] = None
-    width: Annotated[int, Option("Years a period spans.", flag="--bin", least=1, group="Input")] = (
-        25
-    )
+    width: Annotated[int, Option("Years per period.", flag="--bin", least=1, group="Input")] = 25
     words: Annotated[
         Path | None, Option("Actions, one word per line.", metavar="FILE", group="Input")
     ] = None
     sets: SetsName = SETS
     runs: Annotated[
         int,
-        Option("Trainings of each corpus; intervals need three.", flag="--seeds", least=3),
+        Option("Trainings of each corpus; intervals need at least three.", flag="--seeds", least=3),
     ] = 6
     dimensions: Annotated[int, Option("Length of the vectors.", least=2, group="More")] = 50
     min_count: Annotated[

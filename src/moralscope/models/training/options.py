@@ -17,23 +17,23 @@ class Schedule(Options):
 
     epochs: Annotated[int, Option("Passes over the train part, at most.", least=0, most=10_000)] = 4
     learning_rate: Annotated[float, Option("Rate at its peak.", most=10.0)] = 4e-4
-    batch_size: Annotated[int, Option("Examples a batch.", least=1, most=65_536)] = 64
-    accumulate: Annotated[int, Option("Batches a step.", least=1, most=4096)] = 1
+    batch_size: Annotated[int, Option("Examples per batch.", least=1, most=65_536)] = 64
+    accumulate: Annotated[int, Option("Batches per step.", least=1, most=4096)] = 1
     warmup: Annotated[float, Option("Share of steps in which the rate rises.", least=0, most=1)] = (
         0.06
     )
     weight_decay: Annotated[float, Option("Decay of matrices.", least=0, most=1)] = 0.01
     clip: Annotated[float, Option("Longest gradient.", least=1e-6, most=1e6)] = 1.0
     adam_epsilon: Annotated[float, Option("Adam's epsilon.", least=0, most=1)] = 1e-8
-    patience: Annotated[int, Option("Evaluations without a better one.", least=1, most=10_000)] = 2
+    patience: Annotated[int, Option("Evaluations without improvement.", least=1, most=10_000)] = 2
     seed: Seed = 0
     head_rate: Annotated[
-        float, Option("Rate of the last layer; 0: the same as of the rest.", least=0, most=10.0)
+        float, Option("Rate of the last layer; 0: the same as the rest.", least=0, most=10.0)
     ] = 0.0
     skip: Annotated[
         float,
         Option(
-            "Share of steps that may be left out, where loss or gradient is not a number.",
+            "Share of steps that may be skipped because loss or gradient is not a number.",
             least=0,
             most=1,
         ),
@@ -59,13 +59,13 @@ class Schedule(Options):
 class TrainOptions(Options):
     """Which recipe, changed how, and where the model goes."""
 
-    to: Annotated[Path, Option("Where the model goes.", metavar="DIR", group="Output")]
+    to: Annotated[Path, Option("Folder for the model.", metavar="DIR", group="Output")]
     recipe: Annotated[
         str | None,
         Option(
             "A recipe by name, or a .toml file: what is read, which heads and losses, how long.",
             metavar="NAME",
-            shown="by what is trained",
+            shown="depends on the task",
             group="Recipe",
         ),
     ] = None
@@ -88,15 +88,15 @@ class TrainOptions(Options):
     start: Annotated[
         tuple[Path, ...],
         Option(
-            "Go on from an adapter; several times: from their mean.", metavar="DIR", group="Model"
+            "Continue from an adapter; if repeated, from their mean.", metavar="DIR", group="Model"
         ),
     ] = ()
     limit: Annotated[
         int | None, Option("Only the first N rows of each part.", least=1, group="Input")
     ] = None
-    test: Annotated[bool, Option("Report the test part too. Once, at the end.", group="Output")] = (
-        False
-    )
+    test: Annotated[
+        bool, Option("Also report the test part, once, at the end.", group="Output")
+    ] = False
     seed: Annotated[
         int | None,
         Option("Seed of everything random.", least=0, most=2**32 - 1, shown="the recipe's"),
@@ -113,7 +113,7 @@ class ModelTraining(Schedule):
     rank: Annotated[int, Option("Rank of the adapter.", least=1, most=256)] = 16
     max_length: Annotated[int, Option("Tokens that are read.", least=8, most=512)] = 128
     freeze: Annotated[
-        int, Option("Layers, from below, that stay as they are started from.", least=0, most=256)
+        int, Option("How many of the lowest layers stay as they are.", least=0, most=256)
     ] = 0
     start: Annotated[
         tuple[Path, ...],

@@ -51,7 +51,7 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
     sources: Annotated[tuple[str, ...], Option("The data that is read, by name.")] = ()
     base: Annotated[str, Option("A model of the store, a folder, or a hub id.")] = DEFAULT_EXPERTS
     heads: Annotated[
-        Mapping[str, Mapping[str, Any]], Option("Loss and weight of heads, where not as usual.")
+        Mapping[str, Mapping[str, Any]], Option("Loss and weight of heads, if not the task's own.")
     ] = field(default_factory=dict)
     grid: Annotated[
         Mapping[str, Any], Option("Values to search on dev, by key of the schedule.")
@@ -60,17 +60,17 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
         str, Option("Fit only this head's last layer, on the body that is started from.")
     ] = ""
     teacher: Annotated[
-        tuple[Path, ...], Option("Folders of experts whose probabilities are learnt, their mean.")
+        tuple[Path, ...], Option("Folders of experts whose mean probabilities are learnt.")
     ] = ()
-    teacher_base: Annotated[str, Option("Their base, where it is not the store's: a folder.")] = ""
+    teacher_base: Annotated[str, Option("Their base, if it is not in the store: a folder.")] = ""
     teacher_share: Annotated[
-        float, Option("Weight of the teacher beside the labels.", least=0, most=1)
+        float, Option("Weight of the teacher; the labels have the rest.", least=0, most=1)
     ] = 0.5
     replay: Annotated[
         float, Option("Share of what was learnt before that is learnt again.", least=0, most=1)
     ] = 1.0
     whole: Annotated[
-        tuple[str, ...], Option("Groups that come whole beside a replay, without a teacher.")
+        tuple[str, ...], Option("Groups that are learnt whole, without a teacher.")
     ] = ()
     limit: Annotated[int | None, Option("Only the first N of each part.", least=1)] = None
     test: Annotated[bool, Option("Look at the test part too, once, at the end.")] = False

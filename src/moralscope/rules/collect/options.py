@@ -22,14 +22,14 @@ class CollectInput(Options):
     prompts: Annotated[
         tuple[str, ...],
         Option(
-            "One prompt a line, or CSV, JSONL or Parquet with 'prompt'; several, a folder, a "
+            "One prompt per line, or CSV, JSONL or Parquet with 'prompt'; several, a folder, a "
             "glob or a URL are a corpus.",
             metavar="PROMPTS",
             argument=True,
         ),
     ]
     columns: Annotated[
-        str | None, Option("What they are called: prompt=Q,id=number.", group="Input")
+        str | None, Option("What your columns are called: prompt=Q,id=number.", group="Input")
     ] = None
 
 
@@ -44,7 +44,7 @@ class CollectOptions(Options):
     bots: Annotated[
         tuple[str, ...],
         Option(
-            "smollm2, gemma3-270m, scripted, a folder, a hub id, or openai:MODEL; again for more.",
+            "smollm2, gemma3-270m, scripted, a folder, a hub id, or openai:MODEL; may be repeated.",
             flag="--bot",
             short="-b",
             group="Model",
@@ -61,7 +61,9 @@ class CollectOptions(Options):
         ),
     ] = "auto"
     strategy: Annotated[str, Option("greedy, beam or nucleus.", group="Model")] = "greedy"
-    max_tokens: Annotated[int, Option("Of one reply.", least=1, most=4096, group="Model")] = 100
+    max_tokens: Annotated[
+        int, Option("Most tokens per reply.", least=1, most=4096, group="Model")
+    ] = 100
     decoding: Decoding = None  # type: ignore[assignment]  # never None once it is made
     endpoint: Annotated[
         str | None,
@@ -70,8 +72,8 @@ class CollectOptions(Options):
     lexicons: Annotated[
         tuple[str, ...],
         Option(
-            "A reply must hold a word of it: eMFD .csv, MFD .dic, MPQA .tff, 'moralscope' "
-            "(ours), or 'none'; again for more.",
+            "A reply must contain a word from it: eMFD .csv, MFD .dic, MPQA .tff, 'moralscope' "
+            "(ours), or 'none'; may be repeated.",
             flag="--lexicon",
             metavar="FILE",
             group="Filters",
@@ -97,19 +99,17 @@ class CollectOptions(Options):
         ),
     ] = ZERO_SHOT
     encoder: Annotated[
-        str, Option("What zero-shot filters read with.", short="-e", group="Filters", http=ENCODERS)
+        str, Option("Encoder of the zero-shot filters.", short="-e", group="Filters", http=ENCODERS)
     ] = "minilm"
-    threshold: Annotated[float, Option("Keep what is likelier than this.", group="Filters")] = 0.5
+    threshold: Annotated[float, Option("Keep replies likelier than this.", group="Filters")] = 0.5
     to: Annotated[
         Path | None,
-        Option(
-            "The exchanges: .jsonl, .csv or .parquet.", metavar="FILE", group="Output", http=False
-        ),
+        Option("Exchanges: .jsonl, .csv or .parquet.", metavar="FILE", group="Output", http=False),
     ] = None
     resume: Annotated[
         bool,
         Option(
-            "Use the replies beside --to, or ask again; resume the run in --out DIR.",
+            "Use the replies saved next to --to, or ask again; resume the run in --out DIR.",
             flag="--resume/--no-resume",
             group="Output",
             http=False,
