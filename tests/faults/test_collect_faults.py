@@ -28,7 +28,7 @@ PROMPTS = [CollectPrompt(f"Would you steal apple {n}?", str(n)) for n in range(4
         ("a.dic", HEAD + "harm*\t1\nhurt\n", "line 5 has no number of a category"),
         ("a.dic", HEAD + "hurt\t2\n", "line 4 has the category 2, which is not listed"),
         ("a.dic", HEAD + "***\t1\n", "line 4 has no word"),
-        ("a.dic", "hurt\t1\n", "line 1 stands outside of the lists"),
+        ("a.dic", "hurt\t1\n", "line 1 is outside of the lists"),
         ("a.dic", "%\ncare\n%\nhurt 1\n", "2 malformed lines: line 2 stands outside"),
         ("a.dic", HEAD, "holds no words"),
         ("a.dic", "", "holds no words"),
@@ -40,7 +40,7 @@ PROMPTS = [CollectPrompt(f"Would you steal apple {n}?", str(n)) for n in range(4
         ("a.csv", "word\n!!\n", "line 2 has no word"),
         ("a.csv", "term\nhurt\n", "has no column 'word'"),
         ("a.csv", "", "is empty"),
-        ("a.txt", "hurt\n", "is no lexicon"),
+        ("a.txt", "hurt\n", "is not a lexicon"),
         ("none.dic", None, "cannot be read"),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_packed_file_cut_short_is_refused(tmp_path, packing):
         gzip.compress(data, mtime=0) if packing == "gz" else pa.compress(data, "zstd", asbytes=True)
     )
     (tmp_path / f"a.csv.{packing}").write_bytes(whole[:-40])
-    refused("is no whole (gzip|zstd) file", tmp_path, scratch=tmp_path / "_s")
+    refused("is not a complete (gzip|zstd) file", tmp_path, scratch=tmp_path / "_s")
     assert list((tmp_path / "_s").iterdir()) == []
 
 
@@ -142,7 +142,7 @@ def test_files_that_no_row_can_be_read_from_are_refused(tmp_path):
     pq.write_table(pa.table({"text": ["a"] * 99}), tmp_path / "a.parquet")
     whole = (tmp_path / "a.parquet").read_bytes()
     (tmp_path / "a.parquet").write_bytes(whole[:-9])
-    refused("is not a whole Parquet file", tmp_path / "a.parquet")
+    refused("is not a complete Parquet file", tmp_path / "a.parquet")
 
 
 # columns

@@ -251,4 +251,4 @@ def test_a_folder_that_is_taken(refused, train, tmp_path):
 def test_a_checkpoint_of_another_run_or_a_damaged_one(refused, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "training.safetensors").write_bytes(b"half")
-    assert "is no checkpoint of ours; delete it" in refused("action")
+    assert "is not our checkpoint; delete it" in refused("action")

@@ -112,7 +112,7 @@ class DecisionService(LeadService):
             if row["person"] != person.id:
                 raise InputError(f"there is no decision '{decision[:40]}'", "see your own")
             if not decision_of(row).may_appeal:
-                raise InputError("you appealed before, or it is settled", "one appeal a decision")
+                raise InputError("you appealed before, or it is settled", "one appeal per decision")
             self._log(connection, person.id, "appeal", decision, said)
             now = self._clock()
             return replace(self._settle(connection, decision, appeal=said, appealed=now), lead="")

@@ -273,7 +273,7 @@ class Storage:
             if not isinstance(error, Exception) or not is_of_database(error):
                 raise
             why = first_line(error)
-            remedy = opening_remedy(why, "see that it runs, and what project.yaml says of it")
+            remedy = opening_remedy(why, "check that it runs, and its URL in project.yaml")
             problem = f"the project's database cannot be opened ({why})"
             raise NotSaved(problem, remedy) from error
 

@@ -120,7 +120,7 @@ class CompareOptions(Options):
                 check_model_name(name)
         if "people" in self.models and self.human is None:
             raise InputError(
-                "people are to be compared and nobody's ratings were given", "add --human FILE"
+                "people are to be compared, but there are no ratings", "add --human FILE"
             )
         self.for_encoder(None)  # an option that the axis does not read is refused here
 

@@ -166,7 +166,7 @@ def compare_languages(
         problem = "the direction of all languages is fitted in the first one, on English actions"
         raise InputError(problem, "name en first, or give --fit-actions in your first language")
     if chosen.human is not None or chosen.gate is not None:
-        raise InputError("ratings and gates have no meaning beside languages", "leave them out")
+        raise InputError("ratings and gates do not work with several languages", "leave them out")
     listed = (actions or load_parallel()).in_languages(chosen.language)
     if len(listed.labels) < MIN_ACTIONS:
         raise InputError(

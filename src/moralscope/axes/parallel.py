@@ -69,7 +69,7 @@ def _parallel(table: TableFile, *, unreviewed: bool = False) -> ParallelActions:
         if not labels:
             texts = {name: [] for name in cells if name in LANGUAGES}
             if len(texts) < 2:
-                raise InputError(f"{table.name} has not two languages", _REMEDY)
+                raise InputError(f"{table.name} does not have two languages", _REMEDY)
         for code, listed in texts.items():
             text = str(cells.get(code) or "").strip()
             if not text:

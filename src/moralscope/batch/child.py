@@ -94,7 +94,7 @@ def in_child(
         process.join()
         raise MoralscopeError(
             f"the process that loads the models ended (exit code {process.exitcode})",
-            "see whether the memory is enough, then run it again",
+            "check that there is enough memory, then run it again",
         ) from error
     finally:
         ours.close()

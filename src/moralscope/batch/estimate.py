@@ -78,7 +78,7 @@ def estimate_job(opened: OpenJob, report: Callable[[int], None] | None = None) -
     read = [opened.corpus.read(block) for block in blocks]
     everything = pa.concat_tables([block.table for block in read], promote_options="default")
     if not everything.num_rows:
-        raise InputError("none of the rows that were looked at can be read", "see a few of them")
+        raise InputError("none of the sampled rows can be read", "look at a few of them")
     drawn = random.Random(options.seed).sample(  # noqa: S311
         range(everything.num_rows), min(DRAWN, everything.num_rows)
     )

@@ -33,7 +33,7 @@ SCHEMA = "moralscope.corpus/1"
 ROW = "_row"  # number of a row in the whole corpus: sorting by it restores the order
 INNER = "_run"
 GO_ON = "free some space, then continue with --resume"
-_ALLOW = "see that it can be written, then continue with --resume"
+_ALLOW = "make it writable, then continue with --resume"
 _PART = re.compile(r"part-(\d{6,})\.parquet")
 _MANIFEST, _PLAN, _PROGRESS, _FAILED, _PARTS = (
     "manifest.json",
@@ -213,7 +213,7 @@ class RunFolder:
             problem = f"{path} cannot be read ({error})"
             raise InputError(problem, "give another --out") from error
         if not isinstance(plain, dict):
-            raise InputError(f"{path} is no manifest", "give another --out")
+            raise InputError(f"{path} is not a manifest", "give another --out")
         for part in plain.get("parts", ()):  # runs of 0.5 gave their parts a name and no number
             match = _PART.fullmatch(str(part.get("name")))
             part.setdefault("number", int(match[1]) if match else -1)

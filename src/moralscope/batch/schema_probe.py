@@ -108,7 +108,7 @@ def _parquet_schema(source: SourceFile, wanted: RowNeeds) -> "pa.Schema":
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        problem = f"{source.name} is not a whole Parquet file ({reason(error)})"
+        problem = f"{source.name} is not a complete Parquet file ({reason(error)})"
         raise InputError(problem, "write or fetch it again") from error
     _check_twice(schema.names, source.name)
     fields = []
@@ -159,7 +159,7 @@ def _read_first_objects(source: SourceFile, wanted: RowNeeds) -> "tuple[SourceFi
     if not rows.rows:
         bad = rows.failed[0]
         problem = f"{source.name} line {bad.line} {bad.reason}, nor is any line after it"
-        raise InputError(problem, "give one JSON object a line")
+        raise InputError(problem, "give one JSON object per line")
     columns = JsonColumns()
     if all(name in rows.columns for name in wanted.needed):
         columns.see(draft(source, (0, 1), records, wanted).columns)

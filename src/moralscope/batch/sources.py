@@ -285,7 +285,7 @@ def _opened(file: FoundFile) -> Any:
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        problem = f"{shown(file.url)} is no whole {file.packing} file ({reason(error)})"
+        problem = f"{shown(file.url)} is not a complete {file.packing} file ({reason(error)})"
         raise InputError(
             problem, "fetch it again, or unpack what can be saved and give that"
         ) from error

@@ -162,7 +162,7 @@ def bench(
             done += len(cases[card.name])
             refs |= {ref.sha256: ref for ref in judge.refs}
     if not results:
-        raise InputError("no judge can read these sets", "endpoints and guards read replies alone")
+        raise InputError("no judge can read these sets", "endpoints and guards read only replies")
     files = tuple(
         SetFile(card.name, card.title, path.name, sha256_of(path), card.published)
         for card in cards

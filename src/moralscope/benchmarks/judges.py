@@ -281,7 +281,7 @@ class GuardJudge:
     def __init__(self, url: str, *, texts: bool = False) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"'{url[:100]}' is no address", "give guard:http://127.0.0.1:8000")
+            raise InputError(f"'{url[:100]}' is not a URL", "give guard:http://127.0.0.1:8000")
         if Store().offline and not is_local(parts.hostname):
             problem = f"{parts.hostname} is not this machine and the network is switched off"
             raise InputError(problem, "unset MORALSCOPE_OFFLINE, or use a local server")

@@ -136,9 +136,7 @@ def chosen_options(kind: type[T], options: T | None, keywords: Mapping[str, Any]
         return build_options(kind, keywords)
     if keywords:
         names = ", ".join(keywords)
-        raise InputError(
-            f"options were given, and {names} beside them", "put them into the options"
-        )
+        raise InputError(f"both options and {names} were given", f"put {names} into the options")
     return options
 
 

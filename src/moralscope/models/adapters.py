@@ -48,7 +48,7 @@ def with_adapter(body: Any, rank: int, new_tokens: Sequence[int] = ()) -> Any:
         if isinstance(module, torch.nn.Linear) and not any(part in name for part in _HEADS)
     ]
     if not names:
-        raise InputError("this base has no linear layers to adapt", "train every weight (--full)")
+        raise InputError("this base has no linear layers to adapt", "give --set weights=all")
     config = LoraConfig(
         r=rank,
         lora_alpha=2 * rank,

@@ -59,7 +59,7 @@ class AuditBatch(BatchJob):
         check_options(options)
         if options.false_alarms is not None:
             raise InputError(
-                "a corpus sets no limit of false alarms",
+                "a corpus cannot set a limit of false alarms",
                 "set it on one file first, then give --config",
             )
         # A corpus is for its figures: evidence would make each flagged reply three times as long.

@@ -83,10 +83,10 @@ class AuditInput(Options):
             self.benign,
         )
         if self.conversation is not None and any(others):
-            raise InputError("--conversation stands alone", "leave the other input out")
+            raise InputError("--conversation excludes other input", "leave that out")
         if self.text is not None and (self.prompt is not None or self.reply is not None):
             raise InputError(
-                "--text was given beside --prompt or --reply", "give --text alone: it is no reply"
+                "--text was given with --prompt or --reply", "give --text alone: it isn't a reply"
             )
 
     def one(self) -> ExchangeInput:
@@ -101,12 +101,13 @@ class AuditInput(Options):
         """Refuse what a corpus run cannot use."""
         if any(one is not None for one in (self.against, self.prompt, self.reply, self.text)):
             raise InputError(
-                "--against, --prompt, --reply and --text go with one run record", "leave them out"
+                "--against, --prompt, --reply and --text are not for a corpus",
+                "leave them out",
             )
         if self.benign is not None:
             raise InputError(
-                "--benign goes with one run record",
-                "set the limit first, and give the corpus its file with --config",
+                "--benign does not work with a corpus",
+                "set the limit on one file first, then give --config",
             )
 
 
@@ -223,7 +224,7 @@ class AuditOptions(Options):
     def __post_init__(self) -> None:
         Options.__post_init__(self)
         if self.steer is not None and not self.revise:
-            raise InputError("--steer pushes what revises replies", "add --revise")
+            raise InputError("--steer steers the model that revises", "add --revise")
         if self.texts and self.revise:
             raise InputError("--revise writes better replies, not texts", "leave it out")
         if self.false_alarms is not None:
@@ -245,5 +246,5 @@ def parse_share(text: str) -> float:
     except ValueError:
         share = 0.0
     if rest or not 0 < share <= MAX_BUDGET:
-        raise InputError(f"'{text[:20]}' is no share of false alarms", "give 1% or 0.01, up to 50%")
+        raise InputError(f"'{text[:20]}' is not a share", "give 1% or 0.01, up to 50%")
     return share

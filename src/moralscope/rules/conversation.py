@@ -244,7 +244,7 @@ def _conversation(
 def _turn(message: Any, source: str) -> Turn:
     """Read a message in any of the shapes; an unknown role is refused."""
     if not isinstance(message, Mapping):
-        raise InputError(f"{source} is no message", _REMEDY)
+        raise InputError(f"{source} is not a message", _REMEDY)
     kind = message.get("type")
     if kind == "function_call":  # an item of the Responses API
         call = ToolCall(

@@ -115,7 +115,7 @@ def learn_rules(
         chosen.experts, eight_bits=not chosen.exact, progress=progress
     )
     if TASK not in experts.tasks:
-        raise InputError(f"'{experts.ref.name}' does not tell alignment", "give --experts mpnet")
+        raise InputError(f"'{experts.ref.name}' has no alignment expert", "give --experts mpnet")
     features = label_features(labels.labels, experts)
     limit = GivenLimits().over(operating_points(experts)).disagree
     fit, statistics = fit_labels(

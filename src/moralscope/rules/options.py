@@ -67,7 +67,7 @@ class ExchangeInput(Options):
         if self.file is None and self.reply is None:
             raise InputError("there is no reply", "give FILE, or --prompt and --reply")
         if self.file is not None and (self.prompt is not None or self.reply is not None):
-            raise InputError("a file and a reply", "give FILE, or --prompt and --reply, not both")
+            raise InputError("a file and a reply were given", "give one of them")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

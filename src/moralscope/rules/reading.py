@@ -302,7 +302,7 @@ def split_annotations(
         ordered = sorted(set(keys), key=lambda key: _draw(key, seed))
         if len(ordered) < _FEWEST:
             raise InputError(
-                f"{len(ordered)} different exchanges cannot be shared out among three parts",
+                f"{len(ordered)} different exchanges are too few for three parts",
                 f"give {_FEWEST} or more",
             )
         held = max(1, round(len(ordered) / _SHARE))

@@ -134,7 +134,7 @@ def train_rules(
     sources = (MIC,) if annotated and chosen.task != GENERATOR else None
     recipe = chosen_recipe(RulesRecipe, chosen, default, task=chosen.task, sources=sources)
     if recipe.task not in known:
-        raise InputError(f"'{recipe.name}' names no attribute that there is", "say what to train")
+        raise InputError(f"'{recipe.name}' names no known attribute", "say what to train")
     if (recipe.task == GENERATOR) != (recipe.model == GENERATOR):
         raise InputError(
             f"recipe '{recipe.name}' is not for '{recipe.task}': it trains a {recipe.model}",
@@ -190,7 +190,7 @@ class AttributeSource(_RulesSource):
         if self.task == ATTRIBUTES:
             tasks = TASKS if recipe.from_file else AT_HAND
         if recipe.from_file and (self.stories or self.exchanges):
-            raise InputError("--stories and --exchanges go with the data at hand", "leave them out")
+            raise InputError("--stories and --exchanges do not work with --data", "leave them out")
         if self.exchanges and TASK not in tasks:
             raise InputError("--exchanges are for alignment", f"leave it out for {self.task}")
         if recipe.refit and recipe.refit not in tasks:

@@ -61,8 +61,8 @@ class Aligner:
     def __init__(self, classifier: Classifier) -> None:
         if sorted(classifier.labels) != sorted(ALIGNMENTS):
             raise InputError(
-                f"'{classifier.name}' tells {', '.join(classifier.labels)}",
-                f"an alignment expert tells {', '.join(ALIGNMENTS)}",
+                f"'{classifier.name}' has the labels {', '.join(classifier.labels)}",
+                f"an alignment expert has {', '.join(ALIGNMENTS)}",
             )
         self.classifier = classifier
 
@@ -86,8 +86,8 @@ class StoriesAlignment:
     def __init__(self, classifier: Classifier) -> None:
         if sorted(classifier.labels) != sorted(STORIES_LABELS):
             raise InputError(
-                f"'{classifier.name}' tells {', '.join(classifier.labels)}",
-                f"alignment needs one that tells {', '.join(STORIES_LABELS)}",
+                f"'{classifier.name}' has the labels {', '.join(classifier.labels)}",
+                f"alignment needs one with {', '.join(STORIES_LABELS)}",
             )
         self._classifier = classifier
         labels = [STORIES_LABELS[label] for label in classifier.labels]

@@ -92,7 +92,7 @@ def read_warrant(path: Path) -> StoredWarrant:
     remedy = "run 'moralscope rules warrant' again"
     plain = read_document(path, "the warrant", remedy, _MAX_BYTES).json_values()
     if not isinstance(plain, dict) or plain.pop("schema", None) != SCHEMA:
-        raise InputError(f"{path} is no warrant", remedy)
+        raise InputError(f"{path} is not a warrant", remedy)
     return decode(StoredWarrant, plain, str(path), remedy=remedy, exact=True)
 
 

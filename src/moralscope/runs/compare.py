@@ -117,7 +117,7 @@ def compare_runs(
             raise UnknownName(problem, did_you_mean(name, FIGURES))
         if first.is_corpus and first.folder is None and name not in _ROWLESS:
             raise InputError(
-                f"--gate asks for '{name}', which sums do not tell",
+                f"--gate asks for '{name}', which sums do not have",
                 f"give the folders of the runs instead of {first.path} and {second.path}",
             )
     results: list[ComparedItem] = []

@@ -231,5 +231,5 @@ def _read_guard_log(path: Path) -> tuple[str, list[tuple[str, str, float, int]]]
         raise InputError(f"{problem} ({error})", remedy) from error
     if len(days) < 2:
         problem = f"{path} holds {len(days)} whole day{'' if len(days) == 1 else 's'}"
-        raise InputError(problem, "watch it when two or more are there")
+        raise InputError(problem, "wait until there are two or more")
     return "log", [(day, f"{day}T00:00:00+00:00", float(total), n) for day, total, n in days]

@@ -82,7 +82,7 @@ class ServerAddress:
         parts = urlsplit(self.public_url)
         if self.public_url and (parts.scheme not in ("http", "https") or not parts.hostname):
             raise InputError(
-                f"'{self.public_url[:80]}' is no address", "write https://name.example.org"
+                f"'{self.public_url[:80]}' is not a URL", "write https://name.example.org"
             )
         if not self.is_loopback and not has_secret:
             raise InputError(

@@ -106,7 +106,7 @@ def parse_gate(expression: str, names: Iterable[str]) -> Gate:
     for part in _JOINT.split(expression):
         match = _CONDITION.fullmatch(part)
         if match is None:
-            what = f"'{part.strip()[:60]}' is no condition" if part.strip() else "has a gap"
+            what = f"'{part.strip()[:60]}' is not a condition" if part.strip() else "has a gap"
             raise InputError(f"--gate {what}", _EXAMPLE)
         name, sign, limit = match[1].lower(), match[2], float(match[3])
         limit = limit / 100 if match[4] else limit

@@ -254,7 +254,7 @@ def _prepare_measures(options: SteerCheckOptions, progress: Progress | None) -> 
         if isinstance(item, Dilemma) and (item.better is not None or any(item.breaks))
     ]
     if not dilemmas:
-        problem = f"{options.survey} says of no dilemma which action is right"
+        problem = f"{options.survey} does not say which action of a dilemma is right"
         raise InputError(problem, "add a column better, or breaks1, breaks2, …")
     auditor = None
     if options.replies and any(pair.prompt for pair in contrasts):

@@ -21,7 +21,7 @@ from moralscope.surveys.items import Dilemma, read_items
 
 OURS, STORIES = "declining", "moral-stories"
 _STORIES_USED = 200
-_REMEDY = "give columns wanted,unwanted, and prompt where they are replies"
+_REMEDY = "give columns wanted,unwanted, and prompt if they are replies"
 _MOST = 5_000
 
 

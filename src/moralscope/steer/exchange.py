@@ -115,7 +115,7 @@ def read_gguf(path: Path) -> dict[int, Matrix]:
     except StoreError as error:
         raise InputError(error.problem, "give a GGUF control vector") from error
     if header.values.get("general.architecture") != _ARCHITECTURE:
-        raise InputError(f"{path} is no control vector", "give one of llama.cpp or repeng")
+        raise InputError(f"{path} is not a control vector", "give one of llama.cpp or repeng")
     require_extra("train", "reading GGUF")
     from gguf import GGUFReader
 
@@ -168,7 +168,7 @@ def read_lm_eval(path: Path) -> dict[int, Matrix]:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged file makes zipfile, pickletools or torch raise
         why = str(error) if type(error) is ValueError else "it is damaged, or of another tool"
-        raise InputError(f"{path} is no .pt file of plain tensors ({why})", remedy) from error
+        raise InputError(f"{path} is not a .pt file of plain tensors ({why})", remedy) from error
     if not isinstance(content, Mapping):
         raise InputError(f"{path} holds no steering vectors", remedy)
     vectors: dict[int, Matrix] = {}

@@ -288,6 +288,6 @@ def _check(split: str, kind: str) -> None:
 def _enough(scored: Mapping[str, object], split: str, kind: str) -> None:
     if len(scored) < _FEWEST:
         raise InputError(
-            f"only {len(scored)} stories have what {split} of {kind}s looks at",
-            "a split shares out three stories or more",
+            f"only {len(scored)} stories have what {split} of {kind}s needs",
+            "a split needs three stories or more",
         )

@@ -78,7 +78,7 @@ def read_saved_run(path: Path) -> SavedTexts:
     """Read the record of a run that generated texts."""
     run = decode(SavedTexts, read_run(path), str(path), remedy=_REMEDY)
     if run.job not in _JOBS:
-        raise InputError(f"{path} is no run that generated texts", _REMEDY)
+        raise InputError(f"{path} is not a run that generated texts", _REMEDY)
     return run
 
 

@@ -156,10 +156,10 @@ def train_task(
     default = TEXTS if _is_text(chosen.task or "") else "experts"
     recipe = chosen_recipe(StoriesRecipe, chosen, default, task=chosen.task)
     if recipe.task not in known:
-        raise InputError(f"'{recipe.name}' names no task that there is", "give TASK")
+        raise InputError(f"'{recipe.name}' names no known task", "give TASK")
     if _is_text(recipe.task) != (recipe.model == GENERATOR):
         raise InputError(
-            f"recipe '{recipe.name}' trains a {recipe.model}, and '{recipe.task}' is none",
+            f"recipe '{recipe.name}' trains a {recipe.model}, which '{recipe.task}' is not",
             "give another --recipe, or leave it out",
         )
     kind = TextSource if recipe.model == GENERATOR else ExpertSource
@@ -228,7 +228,7 @@ class ExpertSource(_StoriesSource):
         looked_at = [task for task in tasks if recipe.members in (None, task.split)]
         if not looked_at:
             raise InputError(
-                f"'{self.task}' is no task of members = {recipe.members}",
+                f"'{self.task}' is not a task of members = {recipe.members}",
                 "give action or consequence, the kind that the task's split is for",
             )
         parts = _stories_by_part(tasks, load_stories(self.stories).stories, recipe)

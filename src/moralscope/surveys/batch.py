@@ -61,7 +61,7 @@ class SurveyBatch(BatchJob):
         header: Sequence[str] | None = None,
     ) -> None:
         if len(options.models) > 1 or options.free or options.pressure or options.limit:
-            problem = "a corpus is put to one model, whole, without free replies and pressure"
+            problem = "a corpus works with one model, without --free, --pressure and --limit"
             remedy = "name one --model, and leave --free, --pressure and --limit out"
             raise InputError(problem, remedy)
         self.options = options

@@ -193,7 +193,7 @@ def test_a_table_of_ones_own_needs_every_action_in_every_language(tmp_path: Path
     with pytest.raises(InputError, match="line 2 has no action under 'de'"):
         read_parallel(path)
     path.write_text("action\nhelp\n", "utf-8")
-    with pytest.raises(InputError, match="has not two languages"):
+    with pytest.raises(InputError, match="does not have two languages"):
         read_parallel(path)
 
 

@@ -166,5 +166,5 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_file(tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(MoralscopeError, match=r"Not a directory\); see that it can be written"):
+    with pytest.raises(MoralscopeError, match=r"Not a directory\); make it writable"):
         RunFolder(tmp_path / "file" / "out", resume=False).__enter__()

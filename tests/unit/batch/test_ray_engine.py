@@ -32,7 +32,7 @@ def test_without_ray_the_pip_command_is_named(monkeypatch):
 
 def test_a_cluster_that_refuses_us_is_told_in_one_line():
     error = ray_engine._no_cluster("head:6379", ConnectionError("InvalidAuthToken\nagain"))
-    assert "the Ray cluster at head:6379 did not let us in (ConnectionError)" in str(error)
+    assert "the Ray cluster at head:6379 refused the connection (ConnectionError)" in str(error)
     assert "token" in error.remedy
 
 

@@ -60,7 +60,7 @@ def test_none_stands_alone(run):
         "collect", "prompts.txt", *SCRIPTED, "--lexicon", "none", "--lexicon", "a.dic"
     )
     assert code == 2
-    assert "'none' stands alone" in err
+    assert "'none' excludes other lexicons" in err
 
 
 def test_a_bot_must_be_named(run):

@@ -64,7 +64,7 @@ def test_a_gate_not_met_exits_3_after_everything_was_written(run, tmp_path):
     ("words", "message"),
     [
         ((*TWO, *ACTIONS, "--gate", "kendal>=0.5"), "did you mean 'kendall'"),
-        ((*TWO, *ACTIONS, "--gate", "__import__('os')"), "is no condition"),
+        ((*TWO, *ACTIONS, "--gate", "__import__('os')"), "is not a condition"),
         ((*TWO, "kill", "help"), "2 different actions were given"),
         (("compare", "--encoders", "scripted", *ACTIONS), "is not a list like minilm,mpnet"),
         (("compare", "--encoders", "scripted,,scripted", *ACTIONS), "is not a list"),

@@ -98,5 +98,5 @@ def test_an_unknown_keyword_is_refused_with_the_nearest():
 def test_options_come_whole_or_by_keyword():
     assert chosen_options(CakeOptions, CakeOptions(layers=3), {}).layers == 3
     assert chosen_options(CakeOptions, None, {"layers": 4}).layers == 4
-    with pytest.raises(InputError, match="layers beside them"):
+    with pytest.raises(InputError, match="both options and layers were given"):
         chosen_options(CakeOptions, CakeOptions(), {"layers": 4})

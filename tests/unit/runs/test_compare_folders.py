@@ -139,7 +139,7 @@ def test_records_of_corpus_runs_compare_their_sums(tmp_path):
     expected = scipy_stats.norm.sf(0.15 / np.sqrt(0.129099**2 / 4 + 0.1**2 / 3)) * 2
     assert found["change"].p == pytest.approx(expected, rel=1e-3)
     assert any("give both folders" in line for line in record.warnings)
-    with pytest.raises(InputError, match="asks for 'spearman', which sums do not tell"):
+    with pytest.raises(InputError, match="asks for 'spearman', which sums do not have"):
         compare_runs(*records, gate="spearman>=0.9")
 
 

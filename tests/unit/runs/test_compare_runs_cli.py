@@ -109,15 +109,15 @@ def test_wrong_words_are_refused_in_one_line(one_line, runs):
     two = ("--runs", *runs)
     assert "requires 2 arguments" in one_line("--runs", runs[0])
     assert "did you mean 'spearman'" in one_line(*two, "--gate", "speerman>=0.9")
-    assert "is no condition" in one_line(*two, "--gate", "__import__('os')")
+    assert "is not a condition" in one_line(*two, "--gate", "__import__('os')")
     assert "which only audits have" in one_line(*two, "--gate", "flagged_change<=0.01")
-    assert "actions has no meaning beside --runs" in one_line(*two, "kill")
+    assert "actions does not work with --runs" in one_line(*two, "kill")
     assert "--encoders has no meaning" in one_line(*two, "--encoders", "minilm,mpnet")
     assert "--axis has no meaning" in one_line(*two, "--axis", "choice")
     assert "--figure has no meaning" in one_line(*two, "--figure", "f.svg")
     assert "runs of score have no prompt" in one_line(*two, "--by", "prompt")
     assert "cannot be written" in one_line(*two, "--out", "/no/such/folder/run.json")
-    assert "--strict has no meaning beside --encoders" in one_line(
+    assert "--strict does not work with --encoders" in one_line(
         "--encoders", "scripted,scripted", "kill", "help", "smile", "--strict"
     )
 

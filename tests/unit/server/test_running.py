@@ -22,7 +22,7 @@ def test_an_open_host_needs_a_secret(host):
 
 @pytest.mark.parametrize("wrong", ["example.org", "ftp://example.org", "https://", "javascript:1"])
 def test_a_public_address_is_an_address(wrong):
-    with pytest.raises(InputError, match="is no address"):
+    with pytest.raises(InputError, match="is not a URL"):
         ServerAddress(public_url=wrong).check(has_secret=True)
 
 

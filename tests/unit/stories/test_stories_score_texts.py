@@ -295,7 +295,7 @@ def test_strange_runs_are_refused(saved, results, config, said):
 
 
 def test_other_jobs_and_stories_without_references_are_refused(saved):
-    with pytest.raises(InputError, match="is no run that generated texts"):
+    with pytest.raises(InputError, match="is not a run that generated texts"):
         score_texts([saved("run", [], job="score")], STORIES)
     results = [result(STORIES[0], "moral", "x")]
     with pytest.raises(InputError, match="no text of r has a reference"):

@@ -230,7 +230,7 @@ def test_held_out_stories_of_one_kind_train_no_other(base, tmp_path):
     assert "consequence+action" not in record.statistics["figures"]["dev"]
     assert "--set members=action" in (tmp_path / "kind" / "README.md").read_text()
     other = (*given["settings"], "members=consequence")
-    with pytest.raises(InputError, match="is no task of members = consequence"):
+    with pytest.raises(InputError, match="is not a task of members = consequence"):
         train({**given, "task": "action", "settings": other}, tmp_path / "no", path)
 
 
@@ -420,7 +420,7 @@ def test_an_unfinished_run_is_gone_on_with_and_cleared_when_it_is_done(tmp_path)
 
 
 def test_a_claim_about_a_base_is_checked(tmp_path, base, monkeypatch):
-    with pytest.raises(ChecksumMismatch, match="is no copy of 'minilm'"):
+    with pytest.raises(ChecksumMismatch, match="isn't a copy of 'minilm'"):
         named_base(str(base), base, "0" * 64, "minilm")
     with pytest.raises(UnknownName):
         named_base(str(base), base, "0" * 64, "minilmm")

@@ -200,7 +200,7 @@ def _direction(
     # Relative to the rows' own length: what is left when all rows are equal is rounding, and would
     # be blown up to scores of size one.
     if scales[0] <= 1e-9 * float(np.linalg.norm(rows, axis=1).max()):
-        problem = f"{encoder.name} does not tell the fitting actions apart"
+        problem = f"{encoder.name} sees no difference between the fitting actions"
         raise InputError(problem, "give others, or another encoder")
     anchors, good, bad = anchored
     projected = np.concatenate([good, bad]) @ vector

@@ -426,7 +426,7 @@ def _reach(address: str) -> None:
     except OSError as error:
         raise MoralscopeError(
             f"there is no Ray cluster at {address[:100]} ({error.strerror or error})",
-            "see that it runs and can be reached, or leave out --ray-address",
+            "check that it runs and can be reached, or leave out --ray-address",
         ) from error
 
 
@@ -440,8 +440,8 @@ def _no_cluster(address: str | None, error: Exception) -> MoralscopeError:
     if address is None:
         return MoralscopeError(f"Ray could not be started ({said[:200]})", "use --engine local")
     return MoralscopeError(
-        f"the Ray cluster at {address[:100]} did not let us in ({type(error).__name__})",
-        "see that it is a cluster of Ray, and that this machine has its token if it asks for one",
+        f"the Ray cluster at {address[:100]} refused the connection ({type(error).__name__})",
+        "check that it is a cluster of Ray, and that this machine has its token if it asks for one",
     )
 
 

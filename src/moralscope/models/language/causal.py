@@ -150,7 +150,7 @@ class CausalModel(LocalGenerator):
             row = np.asarray(vector, dtype=np.float32)
             if row.shape != (self.dimension,) or not np.isfinite(row).all():
                 problem = f"a vector of shape {row.shape} does not fit {self.name}"
-                raise InputError(problem, f"give {self.dimension} finite numbers a layer")
+                raise InputError(problem, f"give {self.dimension} finite numbers per layer")
             other._vectors[layer] = other._vectors.get(layer, np.float32(0)) + row
             digest.update(f"{layer} ".encode() + row.astype("<f4").tobytes())
         other.checksum = digest.hexdigest()

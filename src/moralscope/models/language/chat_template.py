@@ -42,7 +42,7 @@ class ChatTemplate:
         except Exception as error:  # whatever a template raises means the same to a user
             line = error_line(error, 160)
             problem = f"the model's chat template cannot be used ({line})"
-            raise StoreError(problem, "speak to it by names or plainly") from error
+            raise StoreError(problem, "use --form plain") from error
         opening = self._tokenizer.bos_token
         if opening and self._tokenizer("a")["input_ids"][0] == self._tokenizer.bos_token_id:
             written = written.removeprefix(opening)  # tokenizing will add it

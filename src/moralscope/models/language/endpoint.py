@@ -224,7 +224,7 @@ class EndpointGenerator:
                     if len(data) > _MAX_ANSWER:
                         raise _TryAgainError(f"an answer of more than {_MAX_ANSWER:,} bytes")
         except httpx2.InvalidURL as error:
-            raise InputError(f"{self._url} is no address", "give http://host:port/v1") from error
+            raise InputError(f"{self._url} is not a URL", "give http://host:port/v1") from error
         except httpx2.HTTPError as error:  # its own text may hold the request
             raise _TryAgainError(type(error).__name__) from None
         status = response.status_code

@@ -98,7 +98,7 @@ class EndpointModel(EndpointGenerator):
 
     def distributions(self, texts: Sequence[str]) -> Iterator[Matrix]:
         """Refuse: an endpoint tells of few tokens."""
-        raise InputError("an endpoint does not tell its whole distribution", "use a local model")
+        raise InputError("an endpoint does not give its whole distribution", "use a local model")
 
     def steered(self, vectors: Mapping[int, Matrix]) -> LanguageModel:
         """Refuse: nothing can be added inside an endpoint."""

@@ -227,7 +227,7 @@ class ScriptedModel:
         for vector in vectors.values():
             if np.shape(vector) != (self.dimension,):
                 problem = f"a vector of shape {np.shape(vector)} does not fit {self.name}"
-                raise InputError(problem, f"give {self.dimension} finite numbers a layer")
+                raise InputError(problem, f"give {self.dimension} finite numbers per layer")
         other._shift = self._shift + sum(float(v @ self.direction()) for v in vectors.values())
         other.name = f"{self.name}+steered"
         other.checksum = _digest(f"{self.checksum} {other._shift!r}").hex()

@@ -149,7 +149,7 @@ def _counter(progress: Progress, label: str, total: int) -> Callable[[int], None
 
 
 def _not_as_pinned(what: str) -> ChecksumMismatch:
-    problem = f"{what} came out of its archive with another content than the pinned one"
+    problem = f"{what} in its archive differs from the pinned file"
     return ChecksumMismatch(problem, "nothing was kept; upgrade moralscope or report this")
 
 

@@ -78,7 +78,7 @@ def read_checkpoint(path: Path, key: Mapping[str, Any]) -> Checkpoint | None:
             about: dict[str, Any] = {name: saved[name] for name in _ABOUT}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise InputError(f"{path} is no checkpoint of ours", "delete it to start again") from error
+        raise InputError(f"{path} is not our checkpoint", "delete it to start again") from error
     if about["key"] != json.loads(json.dumps(dict(key))):
         raise InputError(
             f"{path} belongs to a run with other settings, data or base",

@@ -234,7 +234,7 @@ def train_generator(
     except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
         line = error_line(error, 160)
         raise StoreError(
-            f"{origin} cannot be loaded to be trained ({line})", "give a whole language model"
+            f"{origin} cannot be loaded for training ({line})", "give a complete language model"
         ) from error
     if training.weights == "adapter" and not training.start:
         # The markers' rows are new: an adapter leaves embeddings alone, so they are trained beside.

@@ -79,12 +79,12 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
         ClassifierTraining.__post_init__(self)
         if self.refit and not self.start:
             raise InputError(
-                f"refit fits the last layer of {self.refit} on experts that are there",
+                f"refit fits the last layer of {self.refit} of existing experts",
                 "give --start DIR",
             )
         if self.epochs == 0 and not self.start:
             raise InputError(
-                "nothing is learnt in 0 epochs", "give --start DIR, or 1 epoch and more"
+                "nothing is learnt in 0 epochs", "give --start DIR, or at least 1 epoch"
             )
         for name, settings in self.heads.items():
             _known(settings, ("loss", "weight"), f"heads.{name}")

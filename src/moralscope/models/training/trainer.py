@@ -321,6 +321,7 @@ def named_base(name: str, folder: Path, checksum: str, base_is: str | None) -> t
         checksums.append(json.loads((folder / "conversion.json").read_text("utf-8"))["source"])
     if entry.sha256 not in checksums:
         raise ChecksumMismatch(
-            f"{folder} is no copy of '{base_is}'", "copy the store's folder, or leave --base-is out"
+            f"{folder} isn't a copy of '{base_is}'",
+            "copy the store's folder, or leave --base-is out",
         )
     return base_is, entry.sha256

@@ -51,7 +51,7 @@ class CollectBatch(BatchJob):
         if len(options.bots) != 1:
             raise InputError(
                 f"a corpus run asks one chatbot, not {len(options.bots)}",
-                "run it once a chatbot, each into a folder of its own",
+                "run it once per chatbot, each into a folder of its own",
             )
         self.options = options
         self.columns = columns or {}

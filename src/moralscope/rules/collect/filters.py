@@ -193,8 +193,8 @@ def load_filters(
                 "give zero-shot, none, or a folder that 'moralscope collect-train' wrote",
             )
         if experts.expert(task).labels != labels:
-            problem = f"the expert for {task} tells {', '.join(experts.expert(task).labels)}"
-            raise InputError(problem, f"it should tell {', '.join(labels)}")
+            problem = f"the expert for {task} has {', '.join(experts.expert(task).labels)}"
+            raise InputError(problem, f"it needs {', '.join(labels)}")
     sieve = replace(
         sieve, sufficiency=experts.expert(SUFFICIENCY), moral_content=experts.expert(MORAL_CONTENT)
     )

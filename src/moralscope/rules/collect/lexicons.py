@@ -92,7 +92,7 @@ def load_lexicon(name: str) -> Lexicon:
     path = Path(name).expanduser()
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise InputError(f"{name} is no lexicon", f"{_REMEDY}, or 'moralscope' for ours")
+        raise InputError(f"{name} is not a lexicon", f"{_REMEDY}, or 'moralscope' for ours")
     return _lexicon(path, read_document(path, "lexicon", _REMEDY).content, reader)
 
 
@@ -135,7 +135,7 @@ def _read_dic(_path: Path, text: str) -> _Read:
             if fences != 2 or match is None or unknown or not parts:
                 problem = "has no word"
                 if fences != 2:
-                    problem = "stands outside of the lists"
+                    problem = "is outside of the lists"
                 elif match is None:
                     problem = "has no number of a category"
                 elif unknown:

@@ -127,7 +127,7 @@ class CollectOptions(Options):
             lexicons = getattr(self, name)
             if "none" in lexicons:
                 if len(lexicons) > 1:
-                    raise InputError("'none' stands alone", "or name lexicons without it")
+                    raise InputError("'none' excludes other lexicons", "leave one of them out")
                 object.__setattr__(self, name, ())
         if self.decoding is None:
             decoding = Decoding(self.strategy, max_tokens=self.max_tokens, sentence=False)

@@ -41,7 +41,7 @@ async def health(request: Request) -> s.DatabaseHealth:
         with fail_after(_HEALTH_SECONDS):
             await run_sync(known.service.ping, limiter=known.health, abandon_on_cancel=True)
     except TimeoutError:
-        raise records.NotSaved("the database does not answer", "see that it runs") from None
+        raise records.NotSaved("the database does not answer", "check that it runs") from None
     return s.DatabaseHealth(status="ok", version=__version__)
 
 

@@ -75,7 +75,7 @@ def survey_job(service: Service, body: s.SurveyRequest) -> Job:
 def audit_job(service: Service, body: s.AuditRequest) -> Job:
     """Return what audits the replies of a request."""
     if bool(body.exchanges) == bool(body.texts):
-        problem = "exchanges and texts are both there" if body.texts else "nothing is to be audited"
+        problem = "both exchanges and texts were sent" if body.texts else "no text was sent"
         raise InputError(problem, "send exchanges (prompt and reply), or texts")
     options = options_in(body, AuditOptions, rulebooks=(), texts=bool(body.texts))
     rules = _rules(body)

@@ -238,8 +238,8 @@ def _experts(recipe: ChainRecipe, models: ChainModels) -> ExpertSet:
         labels = models.experts.expert(task.name).labels
         if labels != task.labels[: max(len(labels), 2)] or (step.label or labels[0]) not in labels:
             raise InputError(
-                f"the expert for '{task.name}' tells {', '.join(labels)}",
-                f"'{step.name}' needs one that tells {', '.join(task.labels)}",
+                f"the expert for '{task.name}' has the labels {', '.join(labels)}",
+                f"'{step.name}' needs {', '.join(task.labels)}",
             )
     return models.experts
 

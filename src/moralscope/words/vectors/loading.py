@@ -38,7 +38,7 @@ _HEADER = 1024  # bytes kept for the header, which is written last
 _MAX_HEADER = 1 << 20
 _FLOATS = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
 _REMEDY = (
-    "write a tensor 'vectors' (words x dimension) and a tensor 'words' (U8, UTF-8, one word a "
+    "write a tensor 'vectors' (words x dimension) and a tensor 'words' (U8, UTF-8, one word per "
     "line), e.g. with moralscope.words.vectors.save_vectors"
 )
 Table = tuple[NDArray[np.floating[Any]], list[str]]

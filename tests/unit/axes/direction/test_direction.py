@@ -150,7 +150,7 @@ def test_too_many_actions_are_refused(encoder):
 
 @pytest.mark.parametrize("fit", [pca, labelled])
 def test_actions_that_all_look_the_same_are_refused(fit):
-    with pytest.raises(InputError, match="does not tell the fitting actions apart"):
+    with pytest.raises(InputError, match="sees no difference between the fitting actions"):
         fit(ConstantEncoder())
 
 

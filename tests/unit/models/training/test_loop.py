@@ -196,7 +196,7 @@ def test_a_damaged_checkpoint_is_refused_in_one_line(tmp_path, damage):
     path.write_bytes(
         {"cut": data[: len(data) // 2], "empty": b"", "other": save(bare), "text": b"{}"}[damage]
     )
-    with pytest.raises(InputError, match="is no checkpoint of ours") as caught:
+    with pytest.raises(InputError, match="is not our checkpoint") as caught:
         trained(SHORT, path)
     assert "\n" not in str(caught.value)
 
