@@ -20,7 +20,7 @@ def run(capsys, *words):
 REFUSED = {
     "nothing": ((), "give FILE, or --prompt and --reply"),
     "prompt only": (("--prompt", "Hi"), "give FILE, or --prompt and --reply"),
-    "both": (("{jsonl}", "--reply", "Hi"), "not both"),
+    "both": (("{jsonl}", "--reply", "Hi"), "give one of them"),
     "no such file": (("none.jsonl",), "cannot be read"),
     "other format": (("replies.docx",), "is not a file that audit reads"),
     "other columns": (("{csv}",), "--columns prompt=NAME"),

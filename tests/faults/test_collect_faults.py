@@ -29,7 +29,7 @@ PROMPTS = [CollectPrompt(f"Would you steal apple {n}?", str(n)) for n in range(4
         ("a.dic", HEAD + "hurt\t2\n", "line 4 has the category 2, which is not listed"),
         ("a.dic", HEAD + "***\t1\n", "line 4 has no word"),
         ("a.dic", "hurt\t1\n", "line 1 is outside of the lists"),
-        ("a.dic", "%\ncare\n%\nhurt 1\n", "2 malformed lines: line 2 stands outside"),
+        ("a.dic", "%\ncare\n%\nhurt 1\n", "2 malformed lines: line 2 is outside"),
         ("a.dic", HEAD, "holds no words"),
         ("a.dic", "", "holds no words"),
         ("a.tff", CLUE + "type=strongsubj len=1\n", "line 2 has no word1="),

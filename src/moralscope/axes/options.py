@@ -245,7 +245,7 @@ class AxisOptions(Options):
         for name, value in (of_encoders if model else of_models).items():
             if value:
                 beside = f"--model {model}" if model else "an encoder"
-                problem = f"--{name.replace('_', '-')} does not work with {beside}"
+                problem = f"--{name.replace('_', '-')} cannot be combined with {beside}"
                 raise InputError(problem, "leave one of them out")
         axis = self.kind_name
         idle = sorted(self._chosen - set(AXES[axis].reads))

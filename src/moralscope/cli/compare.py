@@ -137,7 +137,7 @@ def _refuse(context: typer.Context, names: Iterable[str], beside: str) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             typed = name if name == "actions" else f"--{name.replace('_', '-')}"
-            raise InputError(f"{typed} does not work with {beside}", "leave it out")
+            raise InputError(f"{typed} cannot be combined with {beside}", "leave it out")
 
 
 def _require(gate: "GateResult | None") -> None:

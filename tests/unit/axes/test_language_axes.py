@@ -135,9 +135,9 @@ def test_a_model_without_chat_template_is_asked_plainly_or_refused(tmp_path):
 
 
 def test_options_of_encoders_and_language_models_are_not_mixed():
-    with pytest.raises(InputError, match="--encoder does not work with --model scripted"):
+    with pytest.raises(InputError, match="--encoder cannot be combined with --model scripted"):
         AxisOptions(axis="choice", model="scripted", encoder="minilm")
-    with pytest.raises(InputError, match="--form does not work with an encoder"):
+    with pytest.raises(InputError, match="--form cannot be combined with an encoder"):
         AxisOptions(axis="choice", encoder="minilm", form="chat")
     with pytest.raises(InputError, match="no option 'model'"):
         AxisOptions(axis="judge", model="scripted")

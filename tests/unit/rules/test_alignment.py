@@ -65,5 +65,5 @@ def test_an_expert_of_stories_tells_alignment_whatever_the_order_of_its_labels()
 @pytest.mark.parametrize("make", [Aligner, StoriesAlignment])
 def test_a_classifier_with_other_labels_is_refused(make):
     expert = ScriptedExperts({"action": ("immoral", "moral")}).expert("action")
-    with pytest.raises(InputError, match="tells immoral, moral"):
+    with pytest.raises(InputError, match="has the labels immoral, moral"):
         make(expert)

@@ -105,7 +105,7 @@ def test_texts_have_limits_of_their_own_and_a_config_goes_before_them(tmp_path, 
     ("argv", "message"),
     [
         (["--text", "a", "--reply", "b"], "give --text alone"),
-        (["--text", "a", "texts.jsonl"], "not both"),
+        (["--text", "a", "texts.jsonl"], "give one of them"),
         (["--text", "a", "--revise"], "writes better replies"),
         (["texts.jsonl"], "no column 'prompt'"),
         (["texts.jsonl", "--texts", "--columns", "text=body"], "no column 'body'"),
@@ -113,7 +113,7 @@ def test_texts_have_limits_of_their_own_and_a_config_goes_before_them(tmp_path, 
         (["texts.jsonl", "--texts", "--against", "texts.jsonl"], "leave it out for texts"),
         (
             ["texts.jsonl", "texts.jsonl", "--text", "a", "--out", "folder"],
-            "go with one run record",
+            "are not for a corpus",
         ),
     ],
 )

@@ -48,7 +48,7 @@ def test_too_few_replies_are_refused_with_how_many_are_needed():
 
 @pytest.mark.parametrize("text", ["", "0", "-1%", "60%", "1%%", "one", "nan", "1 % 2"])
 def test_wrong_shares_are_refused(text):
-    with pytest.raises(InputError, match="no share of false alarms"):
+    with pytest.raises(InputError, match="is not a share"):
         parse_share(text)
 
 
@@ -141,9 +141,9 @@ def test_without_a_config_it_is_kept_beside(run, tmp_path):
         (("--false-alarms", "1%", "--benign", "fine.jsonl"), "give at least 99"),
         (("fine.jsonl", "--false-alarms", "5%"), "--false-alarms and --benign go together"),
         (("fine.jsonl", "--benign", "fine.jsonl"), "--false-alarms and --benign go together"),
-        (("--false-alarms", "5", "--benign", "fine.jsonl"), "no share of false alarms"),
+        (("--false-alarms", "5", "--benign", "fine.jsonl"), "is not a share"),
         (("--false-alarms", "5%", "--benign", "none.jsonl"), "cannot be read"),
-        (("fine.jsonl", *BUDGET, "--out", "folder/"), "goes with one run record"),
+        (("fine.jsonl", *BUDGET, "--out", "folder/"), "does not work with a corpus"),
     ],
 )
 def test_bad_usage_is_refused_in_one_line_and_writes_nothing(words, line, run, tmp_path):

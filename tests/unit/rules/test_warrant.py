@@ -296,7 +296,7 @@ def test_what_was_audited_with_a_warrant_is_what_python_says(house):
     [
         (("moralscope",), "nothing is stored beside our rulebook"),
         (("none.txt",), "none.txt"),
-        (("house.txt", "--false-alarms", "70%"), "no share of false alarms"),
+        (("house.txt", "--false-alarms", "70%"), "is not a share"),
         (("house.txt", "--benign", "none.jsonl"), "none.jsonl"),
         (("house.txt", "--false-alarms", "0.1%"), "give at least 999"),
     ],

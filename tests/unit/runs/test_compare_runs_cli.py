@@ -111,13 +111,13 @@ def test_wrong_words_are_refused_in_one_line(one_line, runs):
     assert "did you mean 'spearman'" in one_line(*two, "--gate", "speerman>=0.9")
     assert "is not a condition" in one_line(*two, "--gate", "__import__('os')")
     assert "which only audits have" in one_line(*two, "--gate", "flagged_change<=0.01")
-    assert "actions does not work with --runs" in one_line(*two, "kill")
-    assert "--encoders has no meaning" in one_line(*two, "--encoders", "minilm,mpnet")
-    assert "--axis has no meaning" in one_line(*two, "--axis", "choice")
-    assert "--figure has no meaning" in one_line(*two, "--figure", "f.svg")
+    assert "actions cannot be combined with --runs" in one_line(*two, "kill")
+    assert "--encoders cannot be combined with" in one_line(*two, "--encoders", "minilm,mpnet")
+    assert "--axis cannot be combined with" in one_line(*two, "--axis", "choice")
+    assert "--figure cannot be combined with" in one_line(*two, "--figure", "f.svg")
     assert "runs of score have no prompt" in one_line(*two, "--by", "prompt")
     assert "cannot be written" in one_line(*two, "--out", "/no/such/folder/run.json")
-    assert "--strict does not work with --encoders" in one_line(
+    assert "--strict cannot be combined with --encoders" in one_line(
         "--encoders", "scripted,scripted", "kill", "help", "smile", "--strict"
     )
 

@@ -164,4 +164,4 @@ def test_other_options_beside_a_watch_are_refused(tmp_path):
     words = ["compare", "--watch", str(tmp_path), "--gate", "drift<=0"]
     run = CliRunner().invoke(app, words)
     assert isinstance(run.exception, InputError)
-    assert "--gate does not work with --watch" in str(run.exception)
+    assert "--gate cannot be combined with --watch" in str(run.exception)

@@ -103,7 +103,7 @@ def test_bad_calls_are_told_in_one_line(vector, tmp_path):
     with pytest.raises(InputError, match="knows no figure"):
         check_vector(vector=vector, gate="colateral<=1")
     (tmp_path / "d.csv").write_text("situation,action1,action2\nYou go.,I run.,I walk.\n")
-    with pytest.raises(InputError, match="of no dilemma which action is right"):
+    with pytest.raises(InputError, match="does not say which action of a dilemma is right"):
         check_vector(vector=vector, survey=str(tmp_path / "d.csv"), replies=0)
     with pytest.raises(InputError, match="cannot be read"):
         check_vector(vector=tmp_path / "none.safetensors")

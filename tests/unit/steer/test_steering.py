@@ -203,7 +203,7 @@ def test_score_and_survey_take_a_steering_file(tmp_path):
     assert list(record.statistics["models"]) == ["scripted+steered"]
     job = SurveyBatch(SurveyOptions(models=("scripted",), steer=place))
     assert "steering vector" in [ref.name for ref in job.prepare().models]
-    with pytest.raises(InputError, match="--steer does not work with an encoder"):
+    with pytest.raises(InputError, match="--steer cannot be combined with an encoder"):
         score(["kill time"], axis="choice", encoder="scripted", steer=place)
 
 

@@ -147,7 +147,7 @@ def test_an_expert_that_is_missing_is_refused_before_anything_is_written():
 
 def test_an_expert_with_other_classes_is_refused():
     odd = ScriptedExperts({"action+context": ("no", "yes")})
-    with pytest.raises(InputError, match="tells no, yes; 'best action' needs breaks"):
+    with pytest.raises(InputError, match="has the labels no, yes; 'best action' needs breaks"):
         chain("action-ranking", stories(1), ChainModels(Writer(), odd))
     two = ScriptedExperts({"action+context": ("breaks", "keeps")})
     assert len(chain("action-ranking", stories(1), ChainModels(Writer(), two)).results) == 2
