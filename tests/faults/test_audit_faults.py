@@ -29,7 +29,7 @@ REFUSED = {
     "bad line": (("{broken}",), "line 2 is not JSON"),
     "other prompts": (("{jsonl}", "--against", "{other}"), "row 1 has another prompt"),
     "bad gate": ((*ASK, "--gate", "flagged<<1"), "is not a condition"),
-    "gate that runs code": ((*ASK, "--gate", "__import__('os').system('x')<=1"), "is not a condition"),
+    "gate that runs code": ((*ASK, "--gate", "__import__('os').system('x')<=1"), "not a condition"),
     "unknown figure": ((*ASK, "--gate", "flaged<=1"), "did you mean 'flagged'"),
     "paired figure alone": ((*ASK, "--gate", "p<=1"), "knows no figure 'p'"),
     "unknown experts": ((*ASK, "--experts", "mpnett"), "did you mean 'mpnet'"),
