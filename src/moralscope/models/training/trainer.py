@@ -186,7 +186,7 @@ def train_model(
 
 def replayed(data: TrainingData, recipe: TrainingRecipe) -> TrainingData:
     """Keep a share of the examples, but all of the groups that the recipe is about."""
-    if recipe.replay == 1:
+    if recipe.replay == 1 and not recipe.shares:
         return data
     rng = np.random.default_rng(recipe.seed)
     parts = {}
@@ -196,7 +196,7 @@ def replayed(data: TrainingData, recipe: TrainingRecipe) -> TrainingData:
         parts[part] = [
             row
             for row, draw in zip(rows, rng.random(len(rows)), strict=True)
-            if draw < share
+            if draw < recipe.shares.get(row.group or row.task, share)
             or row.group in recipe.whole
             or (data.heads and data.heads[row.task].loss == RIDGE)
         ]
