@@ -21,8 +21,8 @@ class BenchOptions(Options):
     models: Annotated[
         tuple[str, ...],
         Option(
-            "minilm, mpnet, a folder of experts, bert-tiny-toxicity, openai:MODEL, ollama:MODEL, "
-            "or guard:URL (a running 'moralscope serve'); give it again for another.",
+            "minilm, mpnet, large, cascade, a folder of experts, bert-tiny-toxicity, openai:MODEL, "
+            "ollama:MODEL, or guard:URL (a running 'moralscope serve'); give it again for another.",
             flag="--model",
             short="-m",
             metavar="NAME",

@@ -32,17 +32,19 @@ from moralscope.rules.conversation import (
     Conversation,
 )
 from moralscope.rules.conversation_reader import CONTEXT, TurnReader, TurnView, turn_views
+from moralscope.rules.experts import SURE
 from moralscope.rules.records import Exchange, RuleOfThumb, Verdict
 from moralscope.rules.sanitize import clean
 from moralscope.rules.verdict import abstain
 from moralscope.stats.gates import GateResult
 from moralscope.stats.intervals import wilson
-from moralscope.stories.experts import prepare_experts
+from moralscope.stories.experts import RULES, prepare_experts
 
 ASKS, DANGER = "asks for harm", "is in danger"  # how a user's turn may read
 INSTRUCTS, SORRY = "gives instructions", "apologises"
 FOLLOWED = "follows instructions that are not the user's"
 _TURNS_HEAD = "turns-mpnet"
+_MPNETS = tuple(f"{RULES}-{name}" for name in (DEFAULT_EXPERTS, *SURE))  # its vectors, in each
 _BLOCK = 32  # turns that are read at once
 _APOLOGY = re.compile(
     r"\b(?:I(?:'m| am) (?:so |very |really )?sorry(?: for (?:what|my|saying|how)| about what I"
@@ -128,7 +130,7 @@ class UserReader:
     def __init__(self, experts: ExpertSet) -> None:
         self._experts = experts
         self._rows: dict[str, Any] = {}
-        if experts.ref.name == "rules-mpnet":
+        if experts.ref.name in _MPNETS:
             from safetensors.numpy import load_file
 
             self._rows = load_file(shipped_folder(_TURNS_HEAD) / "head.safetensors")

@@ -31,7 +31,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
 from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.language import generator_refs, load_generator, load_language_model
-from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS, SPEAKERS
+from moralscope.models.options import AUDITORS, ENCODERS, EXPERTS, GENERATORS, SPEAKERS
 from moralscope.models.store import Store
 from moralscope.models.windows import Pair, Windows, unread_tokens
 from moralscope.rules.experts import prepare_rule_experts
@@ -205,6 +205,11 @@ class SharedExperts:
         columns, vectors = zip(*(row for part in parts for row in part), strict=True)
         return np.stack(columns), np.stack(vectors)
 
+    def second_opinion(self, task: str, pairs: Sequence[Pair], first: Matrix) -> Matrix:
+        """Return the probabilities of a task, of a larger set where one is asked."""
+        with self.held.use() as experts:
+            return experts.second_opinion(task, pairs, first)
+
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return vectors of single texts, of length one."""
         return self.read([("", text) for text in texts])[1]
@@ -303,7 +308,7 @@ class Models:
         self.memory = memory or Memory()
         # Large enough that nothing is ever dropped: who holds a model may still use it.
         self._encoders = SingleFlightCache[tuple[str, bool], SharedEncoder](2 * len(ENCODERS))
-        self._experts = SingleFlightCache[tuple[str, str, float], SharedExperts](4 * len(EXPERTS))
+        self._experts = SingleFlightCache[tuple[str, str, float], SharedExperts](4 * len(AUDITORS))
         self._generators = SingleFlightCache[str, SharedGenerator](len(GENERATORS))
         self._languages = SingleFlightCache[str, SharedLanguageModel](len(SPEAKERS))
 
@@ -324,7 +329,7 @@ class Models:
         """Return the experts on a base."""
 
         def load() -> SharedExperts:
-            known = _checked(name, EXPERTS, "set of experts")
+            known = _checked(name, AUDITORS if family == RULES else EXPERTS, "set of experts")
             _say_loading(f"{known}'s experts")
             if family == RULES:
                 rules = partial(prepare_rule_experts, known, eight_bits=bool(eight_bits))

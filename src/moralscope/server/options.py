@@ -5,7 +5,7 @@ from typing import Annotated
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options
-from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS
+from moralscope.models.options import AUDITORS, DEFAULT_EXPERTS
 
 LOOPBACK = "127.0.0.1"
 ANNOTATE_PORT = 8765
@@ -73,7 +73,12 @@ class GuardOptions(Options):
         ),
     ] = "reply"
     experts: Annotated[
-        str, Option("The guard's experts: mpnet, minilm, scripted.", choices=EXPERTS, group="Guard")
+        str,
+        Option(
+            "The guard's experts: mpnet, minilm, large, cascade, scripted.",
+            choices=AUDITORS,
+            group="Guard",
+        ),
     ] = DEFAULT_EXPERTS
     rulebooks: Annotated[
         tuple[str, ...],
