@@ -11,7 +11,7 @@ from moralscope.rules.verdict import TASK
 from moralscope.stories.experts import RULES, prepare_experts
 
 FOUNDATIONS_TASK = "foundations"
-# The probability from which mpnet's experts need no second opinion, by bench/cascade.py.
+# The probability from which mpnet's experts need no second opinion, by bench/own_rules.py --cascade.
 SURE = {LARGE: 1.0, CASCADE: 0.9}
 
 
