@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels
 from moralscope.axes.options import AxisOptions
@@ -31,7 +30,7 @@ from moralscope.axes.prompts import (
 from moralscope.axes.records import LanguageFigures, LanguageScore
 from moralscope.axes.templates import BLANK, Phrasing, Template, load_template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
+from moralscope.core.protocols import AxisCard, AxisRun, Floats, LanguageModel, Report, Row
 from moralscope.core.records import (
     ActionScore,
     Continuation,
@@ -48,7 +47,6 @@ _CALIBRATED = (
     "zero is what the model answers about neutral actions ('do this', 'do something', …), not a "
     "border between right and wrong"
 )
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

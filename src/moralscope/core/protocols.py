@@ -20,6 +20,8 @@ from moralscope.core.records import (
 )
 
 Matrix = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Report = Callable[[int, int], None]  # told (done, total) as work goes on
 Row = Mapping[str, str]  # texts by column
 Pair = tuple[str, str]  # a grounding and a target; of a bare text the first is ""
@@ -147,7 +149,9 @@ class Axis(Protocol):
         rows: Sequence[Row],
         paraphrases: Sequence[Sequence[str]] | None = None,
         report: Report | None = None,
-    ) -> AxisRun: ...
+    ) -> AxisRun:
+        """Score the actions of rows; by default other columns are not read."""
+        return AxisRun(results=self.score([row["action"] for row in rows], paraphrases, report))
 
 
 @runtime_checkable

@@ -110,7 +110,7 @@ def load_auditor(
     if options.revise:
         generator = load_steered(options.generator, options.steer, progress=progress)
     writer = load_generator(options.writer, progress=progress) if options.generate else None
-    ours = uses_ours(options.rulebooks)
+    ours = not options.rulebooks or SHIPPED in options.rulebooks
     how = {"ours": ours, "trained": not options.encoder, "cached": cached}
     index = index_rules(book, experts, encoder, **how)
     return join_auditor(options, index, experts, limits, ours=ours, generators=(generator, writer))
@@ -119,11 +119,6 @@ def load_auditor(
 def needs_encoder(options: AuditOptions, experts: ExpertSet) -> bool:
     """Tell whether texts must be compared by an encoder beside the experts."""
     return bool(options.encoder or options.revise or options.generate or not experts.retrieval)
-
-
-def uses_ours(rulebooks: Sequence[object]) -> bool:
-    """Tell whether our rulebook is among those named; none named is ours."""
-    return not rulebooks or SHIPPED in rulebooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from moralscope.core.protocols import Floats
+
 Ints = NDArray[np.int64]
 
 BINS = 15  # as in Guo et al. 2017

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from moralscope.core.protocols import Bools, Floats
 from moralscope.stats.intervals import percentile_interval, resample_weights
 from moralscope.stats.summary import Summary, summarise
 
@@ -24,8 +24,6 @@ _RESAMPLES = 2000
 _BLOCK = 4096  # rows whose draws are in memory at once
 _CELLS = 1 << 21  # sides of people in memory at once
 PERMUTATIONS = 2000
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 def stars(p: float) -> str:

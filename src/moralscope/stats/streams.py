@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from moralscope.core.protocols import Floats
 from moralscope.core.records import Interval, Statistics
 from moralscope.stats.correlation import Correlation, undefined
 from moralscope.stats.significance import stars
 from moralscope.stats.summary import Summary
 
-Floats = NDArray[np.float64]
 Item = TypeVar("Item")
 BINS = 1024
 _NORMAL_97_5 = 1.959963984540054

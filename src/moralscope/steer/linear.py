@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from moralscope.axes.direction.components import angle, unit
 from moralscope.axes.direction.fitting import Direction
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Encoder, Floats
 from moralscope.stats.summary import unit_rows
 from moralscope.steer.pairs import Pair
 
@@ -34,7 +34,6 @@ _NEIGHBOURS = 10
 _RIDGE = 1e-2
 _MARK = ", taught"
 _SLACK = 0.01  # of a correction's own leverage: met to about a hundredth
-Floats = NDArray[np.float64]
 Labels = NDArray[np.bool_]
 
 
@@ -95,9 +94,9 @@ class Leakage:
     n: int
 
 
-def leaning(scores: Floats, share: float = 1 / 3) -> tuple[NDArray[np.intp], Labels]:
+def leaning(scores: Floats) -> tuple[NDArray[np.intp], Labels]:
     """Return the places of the words that lean most to either side, and which side that is."""
-    count = max(1, int(len(scores) * share))
+    count = max(1, int(len(scores) / 3))
     order = np.argsort(scores, kind="stable")
     return np.concatenate([order[:count], order[-count:]]), np.repeat([False, True], count)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.protocols import Classifier
+from moralscope.core.protocols import Classifier, Floats
 from moralscope.core.records import Interval
 from moralscope.stats.calibration import (
     ReliabilityBin,
@@ -31,7 +31,6 @@ from moralscope.stories.tasks import ClassificationTask, LabelledPair, samples
 
 RESAMPLES = 1000
 THIRD = "does not concern"
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _BLOCK = 512
 
