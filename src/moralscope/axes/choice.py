@@ -29,7 +29,7 @@ from moralscope.axes.prompts import (
 from moralscope.axes.templates import Template, load_template
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, AxisCard, Encoder, Floats, Report
-from moralscope.core.records import NOT_ADVICE, ActionScore, NoStatistics, RankedAnswer, RunRecord
+from moralscope.core.records import NOT_ADVICE, ActionScore, RankedAnswer, RunRecord
 from moralscope.io.actions import check_actions
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
@@ -173,7 +173,6 @@ def rank(
         },
         models=model_refs([encoder]),
         results=rank_answers(encoder, question, candidates),
-        statistics=NoStatistics(),
         warnings=[NOT_ADVICE],
     )
 

@@ -22,6 +22,7 @@ from moralscope.core.records import (
 Matrix = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 Report = Callable[[int, int], None]  # told (done, total) as work goes on
 Row = Mapping[str, str]  # texts by column
 Pair = tuple[str, str]  # a grounding and a target; of a bare text the first is ""

@@ -183,8 +183,8 @@ class RunRecord:
     job: str
     seed: int
     config: Mapping[str, Any]
-    models: Sequence[ModelRef]
-    results: Sequence[Any]
+    models: Sequence[ModelRef] = ()
+    results: Sequence[Any] = ()
     """one class a command: ActionScore, AuditedReply, …"""
     statistics: Any = field(default_factory=NoStatistics)
     """the command's own `Statistics`"""

@@ -8,11 +8,8 @@ nothing else.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from moralscope.core.protocols import Floats
-
-Ints = NDArray[np.int64]
+from moralscope.core.protocols import Floats, Ints
 
 BINS = 15  # as in Guo et al. 2017
 _TINY = 1e-12

@@ -20,7 +20,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.protocols import Floats
+from moralscope.core.protocols import Floats, Ints
 from moralscope.stats.intervals import percentile_interval, resampled_indices
 from moralscope.stats.significance import stars
 
@@ -29,7 +29,6 @@ _NORMAL_97_5 = 1.959963984540054
 _PERMUTED = 7  # so many pairs have few enough orders to try all
 _FEW = 25  # below so many pairs the interval is Fisher's
 _OF_R, _OF_RHO, _OF_TAU = (1.0, 3), (1.06, 3), (0.437, 4)  # variance and what n is lessened by
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,12 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from moralscope.core.protocols import Floats
+from moralscope.core.protocols import Floats, Ints
 from moralscope.core.records import SampleInterval
 
 _RESAMPLES = 2000
 _CELLS = 1 << 22  # draws in memory at once
-Ints = NDArray[np.int64]
 
 
 def resample_weights(observations: int, resamples: int, seed: int) -> Floats:

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from moralscope.axes.direction.components import angle, unit
 from moralscope.axes.direction.fitting import Direction
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder, Floats
+from moralscope.core.protocols import Encoder, Floats, Pair
 from moralscope.stats.summary import unit_rows
-from moralscope.steer.pairs import Pair
 
 _NEGLIGIBLE = 1e-4  # of the largest singular value: rounding, not a direction
 _FOLDS = 5

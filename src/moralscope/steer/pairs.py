@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.protocols import Pair
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import Document, read_document, shipped_toml
 from moralscope.io.tables import Layout, TableFile
 
-Pair = tuple[str, str]
 Question = tuple[str, str, str]  # question, positive and negative answer
 BUILT_IN = ("gender",)
 _BLANK = "{}"

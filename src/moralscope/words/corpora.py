@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
+from moralscope.core.protocols import Ints
 from moralscope.io.files import file_size
 from moralscope.io.tables import Layout, Limits, TableFile
 
@@ -36,8 +37,6 @@ _BLOCKS = 100  # a short corpus is cut finer, so that there is something to draw
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|[.!?\u2026]+")
 _END = ".!?\u2026"
 _REMEDY = "give a text file, or a folder of .txt files, saved as UTF-8"
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -115,11 +115,7 @@ def fit_pca(
 
 
 def fit_labelled(
-    encoder: Encoder,
-    template: Template,
-    labels: Anchors,
-    *,
-    seed: int = 0,
+    encoder: Encoder, template: Template, labels: Anchors, *, seed: int = 0
 ) -> Direction:
     """Fit the axis that tells labelled good actions from bad ones.
 

@@ -14,7 +14,7 @@ from hashlib import sha256
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Floats, Matrix
+from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Floats, Matrix, Pair
 from moralscope.core.records import ModelRef
 from moralscope.io.documents import shipped_yaml
 from moralscope.models.classifiers.scripted import ScriptedExperts
@@ -46,7 +46,6 @@ _STEEP = 20.0  # how fast a probability turns around its limit
 _RELEVANT, _GENERIC, _MORAL = 0.19, 0.45, 0.265
 _NEAREST = 5  # rules
 _WINDOW, _VARIED, _FEW = 20, 0.5, 5  # words; share of different ones; too few to tell
-Pair = tuple[str, str]
 
 
 class ZeroShotSufficiency:
