@@ -20,23 +20,12 @@ import numpy as np
 
 from moralscope.axes.build import AxisModels
 from moralscope.axes.options import AxisOptions
-from moralscope.axes.prompts import (
-    Forms,
-    PromptBootstrap,
-    forms_of,
-    in_blocks,
-    language_config,
-)
+from moralscope.axes.prompts import Forms, PromptBootstrap, forms_of, in_blocks, language_config
 from moralscope.axes.records import LanguageFigures, LanguageScore
 from moralscope.axes.templates import BLANK, Phrasing, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, Floats, LanguageModel, Report, Row
-from moralscope.core.records import (
-    ActionScore,
-    Continuation,
-    Interval,
-    ModelRef,
-)
+from moralscope.core.records import ActionScore, Continuation, Interval, ModelRef
 from moralscope.stats.intervals import bootstrap_mean
 
 READINGS = ("whole", "total", "first")

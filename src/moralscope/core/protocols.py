@@ -10,14 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.records import (
-    ActionScore,
-    Candidate,
-    Continuation,
-    Decoding,
-    ModelRef,
-    Usage,
-)
+from moralscope.core.records import ActionScore, Candidate, Continuation, Decoding, ModelRef, Usage
 
 Matrix = NDArray[np.float32]
 Floats = NDArray[np.float64]

@@ -21,12 +21,7 @@ from moralscope.core.protocols import Matrix
 from moralscope.io.files import check_writable, file_size, write_whole
 from moralscope.models.language import load_language_model
 from moralscope.models.language.gguf_header import read_header
-from moralscope.models.language.steering import (
-    SteeringVector,
-    VectorInfo,
-    load_vector,
-    save_vector,
-)
+from moralscope.models.language.steering import SteeringVector, VectorInfo, load_vector, save_vector
 from moralscope.steer.options import SteerExportOptions, SteerImportOptions
 
 _MAX_BYTES = 256_000_000

@@ -27,14 +27,7 @@ from moralscope.steer.contrasts import (
     neutral_texts,
     shut_prompts,
 )
-from moralscope.steer.fit import (
-    GateFit,
-    LayerFit,
-    fit_gate,
-    fit_layers,
-    middle_layers,
-    pair_states,
-)
+from moralscope.steer.fit import GateFit, LayerFit, fit_gate, fit_layers, middle_layers, pair_states
 from moralscope.steer.measures import preferences
 from moralscope.steer.options import SteerMakeOptions
 from moralscope.surveys.statistics import mean_interval

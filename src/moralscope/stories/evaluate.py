@@ -16,11 +16,7 @@ from moralscope.core.options import plain_options
 from moralscope.core.protocols import ExpertSet, Report
 from moralscope.core.records import NOT_ADVICE, RunRecord, Statistics
 from moralscope.core.registry import did_you_mean
-from moralscope.stats.calibration import (
-    at_temperature,
-    expected_calibration_error,
-    fit_temperature,
-)
+from moralscope.stats.calibration import at_temperature, expected_calibration_error, fit_temperature
 from moralscope.stories.evaluation import (
     Confusion,
     ExpertMetrics,

@@ -20,11 +20,7 @@ from moralscope.stats.calibration import (
     negative_log_likelihood,
     reliability_bins,
 )
-from moralscope.stats.intervals import (
-    percentile_interval,
-    resample_weights,
-    without_certainty,
-)
+from moralscope.stats.intervals import percentile_interval, resample_weights, without_certainty
 from moralscope.stats.significance import mcnemar
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import ClassificationTask, LabelledPair, samples

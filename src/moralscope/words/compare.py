@@ -25,13 +25,7 @@ from moralscope.words.comparison import (
     common_ground,
     everyday_actions,
 )
-from moralscope.words.corpora import (
-    TextCorpus,
-    corpus_files,
-    dated_files,
-    periods,
-    read_files,
-)
+from moralscope.words.corpora import TextCorpus, corpus_files, dated_files, periods, read_files
 from moralscope.words.options import CorporaOptions
 from moralscope.words.paper import load_paper
 from moralscope.words.spaces import TrainingSettings, train_runs
