@@ -183,8 +183,9 @@ class NearestExchange:
             raise InputError("there are no annotated exchanges", "give a file with some")
         self._rules: dict[tuple[str, str], list[RuleOfThumb]] = {}
         for row in known:
-            about = {"foundations": row.foundations or (), **row.scales, "id": row.id}
-            rule = RuleOfThumb(row.rule, source="retrieved", **about)
+            rule = RuleOfThumb(
+                row.rule, row.foundations or (), **row.scales, source="retrieved", id=row.id
+            )
             self._rules.setdefault(row.pair, []).append(rule)
         self._pairs = list(self._rules)
         self._encoder = encoder
