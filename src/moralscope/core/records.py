@@ -156,11 +156,6 @@ class Continuation:
         """The same for each token: long texts are not punished."""
         return self.total / len(self.log_probabilities)
 
-    @property
-    def first(self) -> float:
-        """The log-probability of its first token."""
-        return self.log_probabilities[0]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelRef:
@@ -188,8 +183,8 @@ class RunRecord:
     job: str
     seed: int
     config: Mapping[str, Any]
-    models: Sequence[ModelRef]
-    results: Sequence[Any]
+    models: Sequence[ModelRef] = ()
+    results: Sequence[Any] = ()
     """one class a command: ActionScore, AuditedReply, …"""
     statistics: Any = field(default_factory=NoStatistics)
     """the command's own `Statistics`"""

@@ -9,13 +9,12 @@ them and not the user is seen. Nothing here asks a model.
 import ast
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from moralscope.io.documents import shipped_toml
 from moralscope.rules.sanitize import clean, sentences
 from moralscope.stories.norms.inflection import third_person
 
@@ -82,8 +81,7 @@ class Following:
 @cache
 def act_words() -> Mapping[str, Any]:
     """Return the tables of `data/acts.toml`, lists of words as sets."""
-    file = resources.files("moralscope.rules").joinpath("data/acts.toml")
-    table = tomllib.loads(file.read_text("utf-8"))
+    table = shipped_toml("moralscope.rules", "acts.toml")
     return {
         **{name: frozenset(table[name].split()) for name in ("looks", "does", "empty")},
         **{
