@@ -7,7 +7,7 @@ import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import ReportOutput
-from moralscope.cli.output import emit_to, fetching, starting
+from moralscope.cli.output import emit_to, fetched_encoder, starting
 from moralscope.core.errors import InputError
 from moralscope.steer.options import EditOptions, TeachOptions
 
@@ -21,14 +21,11 @@ def edit(options: EditOptions, output: ReportOutput) -> None:
 
     Example: moralscope edit --encoder mpnet --remove gender --save mpnet-gender.safetensors
     """
-    from moralscope.models.encoders import load_encoder
     from moralscope.steer.edit import check_edit, edit
 
     check_edit(options)
     starting(options.encoder, quiet=output.json)
-    with fetching() as progress:
-        model = load_encoder(options.encoder, progress)
-    emit_to(output, edit(model, options))
+    emit_to(output, edit(fetched_encoder(options.encoder), options))
 
 
 @takes
@@ -72,7 +69,6 @@ def teach(
     Example: moralscope teach --correct "eat meat: fine" --save-axis mine.safetensors
     """
     from moralscope.io.actions import read_actions
-    from moralscope.models.encoders import load_encoder
     from moralscope.steer.teach import parse_corrections, read_corrections, teach
 
     if not correct and corrections is None:
@@ -83,7 +79,5 @@ def teach(
     read = read_corrections(corrections) if corrections else []
     lessons = [*read, *(parse_corrections(correct) if correct else [])]
     listed = read_actions(file) if file else None
-    with fetching() as progress:
-        model = load_encoder(options.encoder, progress)
-    record = teach(lessons, options, encoder=model, actions=listed)
-    emit_to(output, record)
+    model = fetched_encoder(options.encoder)
+    emit_to(output, teach(lessons, options, encoder=model, actions=listed))

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moralscope.axes.options import DEFAULT_BASE, RankOptions, ScoreOptions
-from moralscope.batch.options import BatchOptions, BatchPlace
-from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
+from moralscope.batch.options import BatchOptions
+from moralscope.cli.corpus import run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Actions, Columns, Figure, Json, OutputOptions, Report, read_given
+from moralscope.cli.options import Actions, Columns, OutputOptions, ScoreOutput, read_given
 from moralscope.cli.output import (
     counting,
-    emit,
     emit_to,
+    fetched_encoder,
     fetching,
+    require_gate,
     starting,
 )
 from moralscope.core.errors import InputError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 def score(
     options: ScoreOptions,
     batch: BatchOptions,
+    output: ScoreOutput,
     actions: Actions = None,
     file: Annotated[
         str | None,
@@ -41,10 +43,6 @@ def score(
         ),
     ] = None,
     columns: Columns = None,
-    json: Json = False,
-    out: OutPlace = None,
-    report: Report = None,
-    figure: Figure = None,
 ) -> None:
     """Score actions: which are good, which bad, how sure is that, and would people agree?
 
@@ -62,29 +60,28 @@ def score(
     from moralscope.axes.score import check_score, score
 
     inputs = [file] if file is not None else []
-    if wants_corpus(inputs, out, batch, parquet=False):
-        alone = {"--human": options.human, "--save-axis": options.save_axis, "--figure": figure}
-        framed = {"--framings": options.framings}
-        _refuse({"actions": actions, **alone, **framed}, "cannot be used over a corpus")
+    if wants_corpus(inputs, output.out, batch, parquet=False):
+        alone = {"--human": options.human, "--save-axis": options.save_axis}
+        drawn = {"--figure": output.figure, "--framings": options.framings}
+        _refuse({"actions": actions, **alone, **drawn}, "cannot be used over a corpus")
         from moralscope.axes.batch import ScoreBatch
         from moralscope.batch.job import job_columns
 
         job = ScoreBatch(options, job_columns(columns, options.kind.columns))
-        run_over_corpus(job, BatchPlace.given(inputs, out, batch), batch, json=json, report=report)
+        run_over_corpus(job, inputs, batch, output)
         return
     _refuse({"--calibrate": options.calibrate}, "belongs to a corpus run: add --out DIR")
-    record_file = record_place(out)
+    output.check_file()
     check_score(options)
     asked = options.model or options.encoder or options.experts or DEFAULT_BASE
-    starting(asked, reading=file or (None if actions else options.human), quiet=json)
+    starting(asked, reading=file or (None if actions else options.human), quiet=output.json)
     listed = _read(actions, Path(file) if file is not None else None, options, columns)
     with fetching() as progress:
         built = build_axis(options, LocalModels(progress=progress))
     with counting("scoring") as step:
         record = score(listed, options, built=built, report=step)
-    emit(record, json=json, path=record_file, report=report, figure=figure)
-    if record.statistics.gate is not None:
-        record.statistics.gate.require()
+    emit_to(output, record)
+    require_gate(record)
 
 
 def _refuse(options: "Mapping[str, Any]", why: str) -> None:
@@ -123,9 +120,7 @@ def rank(
     Example: moralscope rank "What should I put in the toaster?" bread "old pizza" "my hamster"
     """
     from moralscope.axes.choice import rank
-    from moralscope.models.encoders import load_encoder
 
     starting(options.encoder, quiet=output.json)
-    with fetching() as progress:
-        model = load_encoder(options.encoder, progress)
+    model = fetched_encoder(options.encoder)
     emit_to(output, rank(question, answers, options, model=model))
