@@ -8,7 +8,14 @@ import typer
 
 from moralscope.axes.compare_options import CompareOptions
 from moralscope.cli.declare import takes
-from moralscope.cli.options import ActionFile, Actions, Columns, OutputOptions, read_given
+from moralscope.cli.options import (
+    ActionFile,
+    Actions,
+    Columns,
+    OutputOptions,
+    input_flag,
+    read_given,
+)
 from moralscope.cli.output import counting, emit_to, fetching, require_gate, starting
 from moralscope.core.errors import InputError
 from moralscope.core.options import Options, option_fields
@@ -26,21 +33,19 @@ def compare(
     columns: Columns = None,
     runs: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(
+        input_flag(
             "--runs",
-            metavar="BEFORE AFTER",
-            help="Two saved runs of score or audit instead: records (JSON) or corpus folders.",
-            rich_help_panel="Input",
+            "Two saved runs of score or audit instead: records (JSON) or corpus folders.",
+            "BEFORE AFTER",
         ),
     ] = None,
     watch: Annotated[
         Path | None,
-        typer.Option(
+        input_flag(
             "--watch",
-            metavar="FOLDER",
-            help="A folder of runs over time instead: has it drifted since the first? Records of "
+            "A folder of runs over time instead: has it drifted since the first? Records of "
             "audit, survey or score, or logs (.jsonl with 'flag'). Or the guard's log file.",
-            rich_help_panel="Input",
+            "FOLDER",
         ),
     ] = None,
 ) -> None:

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from moralscope.cli.declare import takes
-from moralscope.cli.options import ReportOutput
+from moralscope.cli.options import ReportOutput, input_flag
 from moralscope.cli.output import emit_to, fetched_encoder, starting
 from moralscope.core.errors import InputError
 from moralscope.steer.options import EditOptions, TeachOptions
@@ -33,32 +31,13 @@ def teach(
     options: TeachOptions,
     output: ReportOutput,
     correct: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--correct",
-            metavar="TEXT",
-            help='"eat meat: fine"; may be repeated.',
-            rich_help_panel="Input",
-        ),
+        list[str] | None, input_flag("--correct", '"eat meat: fine"; may be repeated.', "TEXT")
     ] = None,
     corrections: Annotated[
-        Path | None,
-        typer.Option(
-            "--corrections",
-            metavar="FILE",
-            help="The same, one per line, or a CSV.",
-            rich_help_panel="Input",
-        ),
+        Path | None, input_flag("--corrections", "The same, one per line, or a CSV.")
     ] = None,
     file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file",
-            "-f",
-            metavar="FILE",
-            help="Actions to look at for what moved.",
-            rich_help_panel="Input",
-        ),
+        Path | None, input_flag("--file", "Actions to look at for what moved.", short="-f")
     ] = None,
 ) -> None:
     """Correct the moral direction ("eat meat: fine") and see what else moved.

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -122,25 +122,24 @@ class ListingOptions(Options):
     json: Annotated[bool, Option("Print it as JSON, nothing else.", group="Output")] = False
 
 
+def input_flag(name: str, help: str, metavar: str = "FILE", short: str = "") -> Any:
+    """Return a flag of one command alone, for what it reads."""
+    names = (name, short) if short else (name,)
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel="Input")
+
+
 Actions = Annotated[list[str] | None, typer.Argument(help="Actions, as they stand in a question.")]
 ActionFile = Annotated[
     Path | None,
-    typer.Option(
+    input_flag(
         "--file",
-        "-f",
-        rich_help_panel="Input",
-        metavar="FILE",
-        help="One action per line, or CSV/JSONL with an 'action' column; - reads stdin.",
+        "One action per line, or CSV/JSONL with an 'action' column; - reads stdin.",
+        short="-f",
     ),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(
-        "--columns",
-        metavar="NAME=COLUMN",
-        rich_help_panel="Input",
-        help="What your columns are called: action=text.",
-    ),
+    input_flag("--columns", "What your columns are called: action=text.", "NAME=COLUMN"),
 ]
 
 

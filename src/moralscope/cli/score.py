@@ -9,7 +9,14 @@ from moralscope.axes.options import DEFAULT_BASE, RankOptions, ScoreOptions
 from moralscope.batch.options import BatchOptions
 from moralscope.cli.corpus import run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Actions, Columns, OutputOptions, ScoreOutput, read_given
+from moralscope.cli.options import (
+    Actions,
+    Columns,
+    OutputOptions,
+    ScoreOutput,
+    input_flag,
+    read_given,
+)
 from moralscope.cli.output import (
     counting,
     emit_to,
@@ -32,14 +39,12 @@ def score(
     actions: Actions = None,
     file: Annotated[
         str | None,
-        typer.Option(
+        input_flag(
             "--file",
-            "-f",
-            metavar="FILE",
-            help="One action per line, or CSV/JSONL with an 'action' column (judge axis: any of "
+            "One action per line, or CSV/JSONL with an 'action' column (judge axis: any of "
             "norm, situation, intention, consequence); - reads stdin. Parquet, a folder, a glob or "
             "a URL is a corpus.",
-            rich_help_panel="Input",
+            short="-f",
         ),
     ] = None,
     columns: Columns = None,

@@ -8,7 +8,7 @@ import typer
 from moralscope.batch.options import BatchOptions
 from moralscope.cli.corpus import run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import CorpusOutput
+from moralscope.cli.options import CorpusOutput, input_flag
 from moralscope.cli.output import counting, emit_to, fetching, require_gate, starting
 from moralscope.surveys.options import SurveyOptions
 
@@ -28,11 +28,8 @@ def survey(
     output: CorpusOutput,
     columns: Annotated[
         str | None,
-        typer.Option(
-            "--columns",
-            metavar="NAME=COLUMN",
-            help="What your columns are called: situation=story,action1=a.",
-            rich_help_panel="Input",
+        input_flag(
+            "--columns", "What your columns are called: situation=story,action1=a.", "NAME=COLUMN"
         ),
     ] = None,
 ) -> None:
