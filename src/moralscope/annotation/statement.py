@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from moralscope.annotation.agreement import agreement_so_far
 from moralscope.annotation.forms import load_form, load_questionnaire
 from moralscope.annotation.groups import NOT_SAID, OTHERS, GroupShare, group_shares
-from moralscope.annotation.projects import open_project
+from moralscope.annotation.projects import open_project, project_record
 from moralscope.annotation.questions import AnswerChoice
 from moralscope.annotation.records import AnswerRow, QualityCounts
 from moralscope.core.records import RunRecord, Statistics
@@ -68,13 +68,10 @@ def data_statement(folder: Path) -> RunRecord:
         file = service.write_export(lead, path.with_suffix(".md"), [text.encode()], "statement")
         cells = demographics_bytes(statement.groups)
         table = service.write_export(lead, path.with_stem("demographics"), cells, "demographics")
-    return RunRecord(
-        "annotate statement",
-        seed=0,
-        config={"folder": str(folder), "smallest_group": statement.smallest_group},
-        models=[],
-        results=statement.groups,
-        statistics=StatementStatistics(**statement, file=str(file), table=str(table)),
+    statistics = StatementStatistics(**statement, file=str(file), table=str(table))
+    smallest = statement.smallest_group
+    return project_record(
+        "annotate statement", folder, statement.groups, statistics, smallest_group=smallest
     )
 
 

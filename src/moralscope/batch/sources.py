@@ -78,16 +78,6 @@ class CorpusFiles:
         """Bytes to read, unpacked."""
         return sum(file.bytes for file in self.files)
 
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The columns that must hold text."""
-        return self.wanted.needed
-
-    @property
-    def optional(self) -> tuple[str, ...]:
-        """The columns that may hold text, of those that are there."""
-        return tuple(name for name in self.wanted.optional if name in self.schema.names)
-
     @cached_property
     def _by_name(self) -> dict[str, SourceFile]:
         return {file.name: file for file in self.files}

@@ -6,11 +6,7 @@ from typing import Any
 
 from moralscope.core.records import Interval, RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import (
-    Group,
-    bars,
-    scatter,
-)
+from moralscope.pages.charts import Group, bars, scatter
 from moralscope.pages.closing import SURVEY_LIMITS
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
 from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, head
@@ -33,7 +29,6 @@ _BIASES = {
 }
 _ITEMS = ("Dilemmas", "Statements")  # the page's main table
 _MOST = 2_000  # items that a page lists
-_NOTHING = 0.2  # log-odds
 _SHOWN = 10  # replies and rules that the terminal lists
 _UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _SPAN = Column("", "signed interval", 2)

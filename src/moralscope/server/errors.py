@@ -229,21 +229,14 @@ class RateLimit:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = Lock()
 
-    def wait(self, key: str) -> float:
-        """Return the seconds until there is one to take, and take none."""
-        with self._lock:
-            left, since = self._buckets.get(key, (self._burst, 0.0))
-            left = min(self._burst, left + (self._clock() - since) * self._rate)
-            return 0.0 if left >= 1 else (1 - left) / self._rate
-
-    def take(self, key: str, count: float = 1.0) -> float:
-        """Take from the key's bucket; return 0, or the seconds to wait where it is empty."""
+    def take(self, key: str) -> float:
+        """Take one from the key's bucket; return 0, or the seconds to wait where it is empty."""
         with self._lock:
             now = self._clock()
             left, since = self._buckets.pop(key, (self._burst, now))
             left = min(self._burst, left + (now - since) * self._rate)
-            wait = 0.0 if left >= count else (count - left) / self._rate
-            self._buckets[key] = (left - count if wait == 0 else left, now)
+            wait = 0.0 if left >= 1 else (1 - left) / self._rate
+            self._buckets[key] = (left - 1 if wait == 0 else left, now)
             while len(self._buckets) > _MAX_KEYS:  # the longest unused is full again anyhow
                 self._buckets.popitem(last=False)
             return wait
