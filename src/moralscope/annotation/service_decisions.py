@@ -32,13 +32,7 @@ from moralscope.annotation.records import (
     Person,
     TaskForm,
 )
-from moralscope.annotation.service_base import (
-    Row,
-    change_row,
-    decision_of,
-    own_id,
-    random_id,
-)
+from moralscope.annotation.service_base import Row, change_row, decision_of, own_id, random_id
 from moralscope.annotation.service_lead import LeadService
 from moralscope.annotation.storage import (
     ADJUDICATIONS,

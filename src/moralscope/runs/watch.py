@@ -133,11 +133,7 @@ def _record(
 
 
 def _span(total: float, count: int) -> SampleInterval:
-    return wilson(round(total), count) if total == round(total) else _near(total, count)
-
-
-def _near(total: float, count: int) -> SampleInterval:
-    """Return a mean of shares with Wilson's interval, which is too wide for them."""
+    """Return a mean of shares with Wilson's interval: too wide where they are not 0 or 1."""
     below, above = wilson(math.floor(total), count), wilson(math.ceil(total), count)
     return SampleInterval(total / count, below.low, above.high, count)
 
