@@ -23,9 +23,7 @@ def write_hub_folder(source: str, folder: Path) -> list[Path]:
     weights = _folder(source)
     facts = json.loads((weights / "expert.json").read_text("utf-8"))
     official = {entry.name: entry.official for entry in Store().entries()}
-    base = official.get(str(facts["base"])) or str(
-        facts["base"]
-    )  # as the hub calls it
+    base = official.get(str(facts["base"])) or str(facts["base"])  # as the hub calls it
     folder.mkdir(parents=True, exist_ok=True)
     copied = [*sorted(weights.glob("*.safetensors")), weights / "expert.json"]
     written = [folder / path.name for path in copied]
