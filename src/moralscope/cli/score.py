@@ -62,7 +62,8 @@ def score(
     Example: moralscope score "kill people" "kill time" --encoder mpnet
     """
     from moralscope.axes.build import LocalModels, build_axis
-    from moralscope.axes.score import check_score, score
+    from moralscope.axes.score import check_score, read_rows, score
+    from moralscope.io.tables import SUFFIXES, parse_columns
 
     inputs = [file] if file is not None else []
     if wants_corpus(inputs, output.out, batch, parquet=False):
@@ -80,7 +81,17 @@ def score(
     check_score(options)
     asked = options.model or options.encoder or options.experts or DEFAULT_BASE
     starting(asked, reading=file or (None if actions else options.human), quiet=output.json)
-    listed = _read(actions, Path(file) if file is not None else None, options, columns)
+    known, path = options.kind.columns, Path(file) if file is not None else None
+    names = parse_columns(columns, known, like="action=text")
+    if names and (actions or path is None):
+        raise InputError("--columns names columns of --file", "give --file, or leave it out")
+    more = set(known) - {"action", "paraphrases"}  # rows, where the axis reads more than actions
+    listed: Any
+    if more and path is not None and not actions and path.suffix.lower() in SUFFIXES:
+        listed = read_rows(path, known, called=names)
+    else:
+        rated = None if actions else options.human
+        listed = read_given(actions, path or rated, columns=names)
     with fetching() as progress:
         built = build_axis(options, LocalModels(progress=progress))
     with counting("scoring") as step:
@@ -94,23 +105,6 @@ def _refuse(options: "Mapping[str, Any]", why: str) -> None:
     for name, value in options.items():
         if value:
             raise InputError(f"{name} {why}", "see 'moralscope score --help'")
-
-
-def _read(
-    actions: list[str] | None, file: Path | None, options: ScoreOptions, called: str | None
-) -> Any:
-    """Read what is to be scored: rows, where the axis reads more of them than actions."""
-    from moralscope.axes.score import read_rows
-    from moralscope.io.tables import SUFFIXES, parse_columns
-
-    columns = options.kind.columns
-    names = parse_columns(called, columns, like="action=text")
-    if names and (actions or file is None):
-        raise InputError("--columns names columns of --file", "give --file, or leave it out")
-    more = set(columns) - {"action", "paraphrases"}
-    if more and file is not None and not actions and file.suffix.lower() in SUFFIXES:
-        return read_rows(file, columns, called=names)
-    return read_given(actions, file or (None if actions else options.human), columns=names)
 
 
 @takes

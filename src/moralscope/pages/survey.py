@@ -9,7 +9,7 @@ from moralscope.pages import Presentation
 from moralscope.pages.charts import Group, bars, scatter
 from moralscope.pages.closing import SURVEY_LIMITS
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
-from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, head
+from moralscope.pages.page import Block, Column, Page, Section, Table, head
 from moralscope.pages.survey_values import (
     differences_table,
     people_sections,
@@ -123,9 +123,13 @@ def _dilemma_sections(
         "can be separated. The noise floor is what a blank line in the layout changes."
     ]
     table = _figures_table(models, rows)
+    biases = {
+        name: {title: model.biases.get(key) or _UNKNOWN for key, title in _BIASES.items()}
+        for name, model in models.items()
+    }
     sections = [
         Section("What the answers depend on", prose, [table], shown="all"),
-        Section("Biases", [], [_bias_chart(models)]),
+        Section("Biases", [], [span_chart("Biases", biases, list(_BIASES.values()))]),
     ]
     if results:
         sections.append(Section("What the models would do", [], [_items_table(results)]))
@@ -142,14 +146,6 @@ def _dilemma_sections(
         prose = ["How often an action that breaks a rule is chosen where another keeps it."]
         sections.append(Section("Rules broken", prose, tables, shown="all", gap=True))
     return sections
-
-
-def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
-    rows = {
-        name: {title: model.biases.get(key) or _UNKNOWN for key, title in _BIASES.items()}
-        for name, model in models.items()
-    }
-    return span_chart("Biases", rows, list(_BIASES.values()))
 
 
 def _items_table(results: Sequence[ItemFigures]) -> Table:

@@ -8,7 +8,6 @@ without spending its error rate (`stats/sequential.py`).
 
 import math
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from moralscope.io.files import read_run
 from moralscope.io.run_records import check_record
 from moralscope.io.tables import TableFile
 from moralscope.stats.intervals import wilson
-from moralscope.stats.sequential import ALARM_RATE, DriftTest, drift_test
+from moralscope.stats.sequential import ALARM_RATE, drift_test
 
 _MEASURES = {
     "audit": "share of replies flagged",
@@ -88,12 +87,6 @@ def watch_runs(folder: Path) -> RunRecord:
     kind, runs = _read_guard_log(folder) if folder.is_file() else _read_folder(folder)
     first, *others = runs
     test = drift_test((first[2], first[3]), [(total, count) for _, _, total, count in others])
-    return _record(folder, kind, runs, test)
-
-
-def _record(
-    folder: Path, kind: str, runs: Sequence[tuple[str, str, float, int]], test: DriftTest
-) -> RunRecord:
     rows = [
         WatchedRun(name, created, _span(total, count), rise, fall)
         for (name, created, total, count), rise, fall in zip(
