@@ -22,7 +22,7 @@ from moralscope.annotation.groups import NOT_SAID, OTHERS, GroupShare, group_sha
 from moralscope.annotation.projects import open_project, project_record
 from moralscope.annotation.questions import AnswerChoice
 from moralscope.annotation.records import AnswerRow, QualityCounts
-from moralscope.core.records import RunRecord, Statistics
+from moralscope.core.records import RunRecord, Statistics, grouped
 from moralscope.io.files import csv_bytes
 
 if TYPE_CHECKING:
@@ -216,10 +216,8 @@ def _percent(share: float) -> str:
 
 def _lengths(rows: Sequence[AnswerRow]) -> list[str]:
     """Say how long texts are, in words: those shown and those written."""
-    shown: dict[str, list[int]] = {}
-    for texts in {row.item: row.texts for row in rows}.values():
-        for name, text in texts.items():
-            shown.setdefault(name, []).append(len(text.split()))
+    items = {row.item: row.texts for row in rows}.values()
+    shown = grouped((name, len(text.split())) for texts in items for name, text in texts.items())
     written: dict[str, list[int]] = {}
     for row in rows:
         for field in load_form(row.form).fields:
