@@ -108,18 +108,14 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {s: {"description": title(s), "model": Problem, "content": content} for s in statuses}
 
 
-def install(
-    app: FastAPI,
-    draw: Draw | None = None,
-    statuses: Mapping[type[MoralscopeError], int] | None = None,
-) -> None:
+def install(app: FastAPI, draw: Draw, statuses: Mapping[type[MoralscopeError], int] | None) -> None:
     """Answer every error of the application in one of the two forms."""
     known: dict[type, int] = {InputError: 422, MoralscopeError: 500, **(statuses or {})}
 
     def answer(
         request: Request, status: int, detail: str, remedy: str = "", **more: Any
     ) -> Response:
-        if draw is not None and wants_page(request):
+        if wants_page(request):
             return draw(request, status, title(status), "; ".join(filter(None, (detail, remedy))))
         return problem(status, detail, remedy or _REMEDIES.get(status, ""), **more)
 
