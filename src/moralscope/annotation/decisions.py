@@ -58,7 +58,7 @@ def decide(
         else:
             lift = action == "lift"
             decision = service.settle(lead, subject, lift=lift, answer=chosen.reason)
-    given = {"action": action, "subject": subject, "options": chosen}
+    given: dict[str, Any] = {"action": action, "subject": subject, "options": chosen}
     return project_record("annotate decide", folder, [decision], **given)
 
 

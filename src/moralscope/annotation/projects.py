@@ -191,7 +191,7 @@ def project_record(
     plain = {"folder": str(folder), **config}
     if isinstance(config.get("options"), Options):
         plain["options"] = plain_options(config["options"])
-    found = statistics or NoStatistics()
+    found = NoStatistics() if statistics is None else statistics
     return RunRecord(job, seed=0, config=plain, models=[], results=results, statistics=found)
 
 
