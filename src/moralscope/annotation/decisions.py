@@ -58,8 +58,8 @@ def decide(
         else:
             lift = action == "lift"
             decision = service.settle(lead, subject, lift=lift, answer=chosen.reason)
-    given: dict[str, Any] = {"action": action, "subject": subject, "options": chosen}
-    return project_record("annotate decide", folder, [decision], **given)
+    settings: dict[str, Any] = {"action": action, "subject": subject, "options": chosen}
+    return project_record("annotate decide", folder, [decision], **settings)
 
 
 def list_decisions(folder: Path) -> RunRecord:
@@ -117,5 +117,7 @@ def adjudicate(
                 raise InputError(f"--set has '{text[:60]}'", remedy)
             answer[name] = fields[name].kind.parse(fields[name], value, disputed[item].item.texts)
         final = service.adjudicate(service.owner, item, answer, chosen.comment)
-    given = {"item": item, "options": chosen}
-    return project_record("annotate adjudicate", folder, [final], AdjudicateStatistics(), **given)
+    settings = {"item": item, "options": chosen}
+    return project_record(
+        "annotate adjudicate", folder, [final], AdjudicateStatistics(), **settings
+    )

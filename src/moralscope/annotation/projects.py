@@ -191,8 +191,8 @@ def project_record(
     plain = {"folder": str(folder), **config}
     if isinstance(config.get("options"), Options):
         plain["options"] = plain_options(config["options"])
-    found = NoStatistics() if statistics is None else statistics
-    return RunRecord(job, seed=0, config=plain, models=[], results=results, statistics=found)
+    sums = NoStatistics() if statistics is None else statistics
+    return RunRecord(job, seed=0, config=plain, models=[], results=results, statistics=sums)
 
 
 def init_project(
@@ -241,8 +241,8 @@ def init_project(
         invitation = service.invite(service.owner, "lead", "lead")
         write_project(project, folder)
     statistics = InitStatistics(items=len(texts) - staging, **asdict(policies))
-    given = {"task": task, "items": str(items), "options": chosen}
-    return project_record("annotate init", folder, [], statistics, **given), invitation
+    settings = {"task": task, "items": str(items), "options": chosen}
+    return project_record("annotate init", folder, [], statistics, **settings), invitation
 
 
 def open_project(folder: Path) -> AnnotationService:
@@ -262,8 +262,8 @@ def add_items(
     with open_project(folder) as service:
         texts = read_items(items, service.project.task, columns)
         added = service.add_items(service.owner, texts)
-    given = {"items": str(items), "options": chosen}
-    return project_record("annotate import", folder, [], ImportStatistics(added), **given)
+    settings = {"items": str(items), "options": chosen}
+    return project_record("annotate import", folder, [], ImportStatistics(added), **settings)
 
 
 def export_project(
@@ -281,9 +281,9 @@ def export_project(
             rows = service.audit_log(lead, None)
         else:
             rows = service.facts(lead) if shape == "people" else service.answers(lead, stage)
-    given = {"shape": shape, "stage": stage, "options": chosen}
+    settings = {"shape": shape, "stage": stage, "options": chosen}
     statistics = ExportStatistics(str(path), len(rows))
-    return project_record("annotate export", folder, [], statistics, **given)
+    return project_record("annotate export", folder, [], statistics, **settings)
 
 
 def project_status(folder: Path) -> RunRecord:
@@ -291,8 +291,8 @@ def project_status(folder: Path) -> RunRecord:
     with open_project(folder) as service:
         overview, project = service.overview(service.owner), service.project
     progress = ProjectProgress(**{n: overview[n] for n in overview if n != "people"})
-    given = {"name": project.name, "task": project.task}
-    return project_record("annotate status", folder, overview.people, progress, **given)
+    settings = {"name": project.name, "task": project.task}
+    return project_record("annotate status", folder, overview.people, progress, **settings)
 
 
 def lead_link(folder: Path) -> Invitation:

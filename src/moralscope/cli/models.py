@@ -130,14 +130,14 @@ def verify_data(options: DataOptions) -> None:
     _list(rows, "{0.name}: {0.state}, {0.files:,} files in {0.folder}", options)
 
 
-def _show(found: Any, page: "Callable[[Any], Page]", options: ListingOptions) -> None:
+def _show(status: Any, page: "Callable[[Any], Page]", options: ListingOptions) -> None:
     """Print what the store knows, as JSON or as a page."""
     from moralscope.pages.terminal import render
 
     if options.json:
-        print_json(found)
+        print_json(status)
     else:
-        render(page(found), out)
+        render(page(status), out)
 
 
 def _list(rows: "Iterable[Any]", line: str, options: ListingOptions) -> None:
