@@ -213,6 +213,7 @@ async def warrant(request: Request, body: s.WarrantRequest) -> Response:
 @server_router.get("/models", summary="List models")
 def models(request: Request) -> s.ModelList:
     """List the models of the catalogue: what they are, whether they are here and in memory."""
+    entries: list[tuple[Any, bool]] = _work(request).service.listed()
     listed = [
         s.ModelListed(
             id=status.name,
@@ -225,7 +226,7 @@ def models(request: Request) -> s.ModelList:
             state=status.state,
             loaded=loaded,
         )
-        for status, loaded in _work(request).service.listed()
+        for status, loaded in entries
     ]
     return s.ModelList(
         data=listed,
