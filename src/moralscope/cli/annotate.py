@@ -13,22 +13,14 @@ from moralscope.annotation.options import (
     InitOptions,
 )
 from moralscope.cli.declare import takes
-from moralscope.cli.options import RecordOutput, ReportOutput
+from moralscope.cli.options import RecordOutput, ReportOutput, input_flag
 from moralscope.cli.output import emit_to, note
 from moralscope.core.errors import InputError
 from moralscope.core.extras import require_extra
 from moralscope.server.options import ANNOTATE_PORT, LOOPBACK, AnnotateServeOptions
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
-Items = Annotated[
-    Path,
-    typer.Option(
-        "--items",
-        metavar="FILE",
-        rich_help_panel="Input",
-        help="CSV, JSONL or Parquet; what collect writes, too.",
-    ),
-]
+Items = Annotated[Path, input_flag("--items", "CSV, JSONL or Parquet; what collect writes, too.")]
 app = typer.Typer(
     help="People: rules of thumb, ratings and stories, with tests, checks and feedback.",
     no_args_is_help=True,

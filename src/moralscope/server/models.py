@@ -89,7 +89,13 @@ class SingleFlightCache(Generic[K, V]):
                 while len(self._slots) > self._most:
                     self._slots.popitem(last=False)
             if is_mine:
-                self._make(key, slot, make)
+                try:
+                    slot.set_result(make())
+                except BaseException as error:
+                    with self._lock:  # it may have been dropped for room, and made anew by another
+                        if self._slots.get(key) is slot:
+                            del self._slots[key]
+                    slot.set_exception(error)
             try:
                 return _result(slot)
             except (OutOfTime, Cancelled):
@@ -102,15 +108,6 @@ class SingleFlightCache(Generic[K, V]):
         with self._lock:
             slots = list(self._slots.values())
         return [slot.result() for slot in slots if slot.done() and slot.exception() is None]
-
-    def _make(self, key: K, slot: "Future[V]", make: Callable[[], V]) -> None:
-        try:
-            slot.set_result(make())
-        except BaseException as error:
-            with self._lock:  # it may have been dropped for room, and made anew by another
-                if self._slots.get(key) is slot:
-                    del self._slots[key]
-            slot.set_exception(error)
 
 
 def _result(slot: "Future[V]") -> V:

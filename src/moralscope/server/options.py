@@ -1,6 +1,7 @@
 """What the commands that serve take; nothing here is computed or heavy."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from moralscope.core.errors import InputError
@@ -11,12 +12,12 @@ LOOPBACK = "127.0.0.1"
 ANNOTATE_PORT = 8765
 GUARD_ACTIONS = ("annotate", "revise", "block")
 ABSTAIN_POLICIES = ("pass", "block")
-_SERVER = "Server"
 UNREAD_POLICIES = ("block", "flag", "pass")
 STREAM_HOLDS = ("reply", "sentences")
-Port = Annotated[int, Option("0: any free.", least=0, most=65_535, group=_SERVER)]
+_server, _guard = partial(Option, group="Server"), partial(Option, group="Guard")
+Port = Annotated[int, _server("0: any free.", least=0, most=65_535)]
 PublicUrl = Annotated[
-    str, Option("What people type where a proxy stands before it.", metavar="URL", group=_SERVER)
+    str, _server("What people type where a proxy stands before it.", metavar="URL")
 ]
 
 
@@ -24,9 +25,7 @@ PublicUrl = Annotated[
 class AnnotateServeOptions(Options):
     """Where the pages of an annotation project are served."""
 
-    host: Annotated[
-        str, Option("Another address needs MORALSCOPE_TOKEN_SECRET.", group=_SERVER)
-    ] = LOOPBACK
+    host: Annotated[str, _server("Another address needs MORALSCOPE_TOKEN_SECRET.")] = LOOPBACK
     port: Port = ANNOTATE_PORT
     public_url: PublicUrl = ""
     lead_link: Annotated[bool, Option("Make a link for one more lead, and show it.")] = False
@@ -38,84 +37,65 @@ class GuardOptions(Options):
 
     action: Annotated[
         str,
-        Option(
+        _guard(
             "What becomes of flagged replies: annotate, revise or block.",
             flag="--guard-action",
             choices=GUARD_ACTIONS,
-            group="Guard",
         ),
     ] = "annotate"
     on_abstain: Annotated[
         str | None,
-        Option(
+        _guard(
             "What becomes of replies and parts of them that could not be judged: pass or block.",
             choices=ABSTAIN_POLICIES,
             shown="block with --guard-action block, else pass",
-            group="Guard",
         ),
     ] = None
     on_unread: Annotated[
         str | None,
-        Option(
+        _guard(
             "What becomes of replies that could not be read whole: block, flag or pass.",
             choices=UNREAD_POLICIES,
             shown="block with --guard-action block, else flag",
-            group="Guard",
         ),
     ] = None
     stream_hold: Annotated[
         str,
-        Option(
+        _guard(
             "What a streamed reply waits for: its verdict (reply), or that of each sentence "
             "(sentences).",
             choices=STREAM_HOLDS,
-            group="Guard",
         ),
     ] = "reply"
     experts: Annotated[
         str,
-        Option(
-            "The guard's experts: mpnet, minilm, large, cascade, scripted.",
-            choices=AUDITORS,
-            group="Guard",
-        ),
+        _guard("The guard's experts: mpnet, minilm, large, cascade, scripted.", choices=AUDITORS),
     ] = DEFAULT_EXPERTS
     rulebooks: Annotated[
         tuple[str, ...],
-        Option(
-            "The guard's rules; again for more.", flag="--rulebook", metavar="FILE", group="Guard"
-        ),
+        _guard("The guard's rules; again for more.", flag="--rulebook", metavar="FILE"),
     ] = ()
     evidence: Annotated[
         bool,
-        Option(
-            "Say which words of a flagged reply turn its verdict.",
-            flag="--guard-evidence",
-            group="Guard",
-        ),
+        _guard("Say which words of a flagged reply turn its verdict.", flag="--guard-evidence"),
     ] = False
     require_warrant: Annotated[
-        bool,
-        Option(
-            "Refuse rules without a warrant ('rules warrant'), and use its limits.", group="Guard"
-        ),
+        bool, _guard("Refuse rules without a warrant ('rules warrant'), and use its limits.")
     ] = False
     log_days: Annotated[
         int,
-        Option(
+        _guard(
             "Days for which the guard keeps what it decided, without texts; 0: nothing is kept.",
             flag="--guard-log-days",
             least=0,
             most=3650,
-            group="Guard",
         ),
     ] = 30
     keep_texts: Annotated[
         bool,
-        Option(
+        _guard(
             "Keep prompts and replies with the decisions, for as many days.",
             flag="--guard-keep-texts",
-            group="Guard",
         ),
     ] = False
     generator: str = "smollm2"  # what writes revised replies
@@ -154,18 +134,15 @@ class GuardOptions(Options):
 class ServeOptions(Options):
     """Where the page and the HTTP API are served, and how much is done at a time."""
 
-    host: Annotated[str, Option("Another address needs --token-from.", group=_SERVER)] = LOOPBACK
+    host: Annotated[str, _server("Another address needs --token-from.")] = LOOPBACK
     port: Port = 8000
     public_url: PublicUrl = ""
-    open_page: Annotated[
-        bool, Option("Open the page in a browser.", flag="--open", group=_SERVER)
-    ] = False
+    open_page: Annotated[bool, _server("Open the page in a browser.", flag="--open")] = False
     token_from: Annotated[
         str | None,
-        Option(
+        _server(
             "Whoever asks must show this token: in a variable, or a file's first line.",
             metavar="env:NAME|FILE",
-            group=_SERVER,
         ),
     ] = None
     timeout: Annotated[float, Option("Seconds of one request.", least=1, most=3600)] = 120
@@ -178,17 +155,15 @@ class ServeOptions(Options):
     ] = 15
     guard: Annotated[
         str | None,
-        Option(
+        _guard(
             "Also stand in front of an OpenAI-compatible server and audit its replies.",
             metavar="URL",
-            group="Guard",
         ),
     ] = None
     guard_key_from: Annotated[
         str | None,
-        Option(
+        _guard(
             "The key for the guarded server; else each client's own is passed on.",
             metavar="env:NAME|FILE",
-            group="Guard",
         ),
     ] = None

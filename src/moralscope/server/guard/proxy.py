@@ -20,10 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.models.batching import OutOfTime
-from moralscope.rules.conversation import Conversation
+from moralscope.rules.conversation import HISTORY, Conversation, lenient_conversation
 from moralscope.server.connections import gone
 from moralscope.server.errors import Refused
-from moralscope.server.guard import GuardDecision, GuardedReply, history_of, last_prompt
+from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
 from moralscope.server.guard.completion import CompletionChoice, Json, LiveReply, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
 from moralscope.server.guard.writing import FIELD, events, own_head, pieces, whole
@@ -200,7 +200,8 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
         state.work.metrics.refused.inc()
     call: asyncio.Task[Answer] = upstream.start(body, authorization, live and live.add)
     leaving = asyncio.create_task(gone(request))
-    model, history = token_in(body.get("model")) or "unknown", history_of(body)
+    model = token_in(body.get("model")) or "unknown"
+    history = lenient_conversation(body.get("messages"), body.get("tools"), HISTORY)
     head, sent = own_head(model), None
     try:
         while not call.done():

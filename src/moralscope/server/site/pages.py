@@ -101,6 +101,19 @@ def _page(name: str, **values: Any) -> Response:
     return page(f"site/{name}.html", here=name, version=__version__, **values)
 
 
+def _actions_page(name: str, request: Request, **values: Any) -> Response:
+    return _page(
+        name,
+        axes=axis_offers(),
+        usual=AxisOptions().kind_name,
+        samples=_samples("actions"),
+        models=(*ENCODERS, *SPEAKERS),
+        states=_states(request),
+        most=MAX_ACTIONS,
+        **values,
+    )
+
+
 def _states(request: Request) -> dict[str, str]:
     return {model.name: model.state for model, _ in request.app.state.work.service.listed()}
 
@@ -114,31 +127,13 @@ def start() -> Response:
 @router.get("/actions", name="actions")
 def actions(request: Request) -> Response:
     """Score actions; see the map, and people beside them."""
-    return _page(
-        "actions",
-        axes=axis_offers(),
-        usual=AxisOptions().kind_name,
-        usual_model=DEFAULT_BASE,
-        samples=_samples("actions"),
-        models=(*ENCODERS, *SPEAKERS),
-        states=_states(request),
-        most=MAX_ACTIONS,
-    )
+    return _actions_page("actions", request, usual_model=DEFAULT_BASE)
 
 
 @router.get("/models")
 def models(request: Request) -> Response:
     """Set two models or more side by side on one list of actions."""
-    return _page(
-        "models",
-        axes=axis_offers(),
-        usual=AxisOptions().kind_name,
-        samples=_samples("actions"),
-        models=(*ENCODERS, *SPEAKERS),
-        states=_states(request),
-        most=MAX_ACTIONS,
-        most_models=MAX_ENCODERS,
-    )
+    return _actions_page("models", request, most_models=MAX_ENCODERS)
 
 
 @router.get("/survey")
