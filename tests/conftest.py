@@ -5,9 +5,11 @@ each; with paths it stays in this one, which starts faster. `-n 0` says no. Weig
 once through the model store and kept for the next run.
 """
 
+import io
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,11 +106,14 @@ def empty_home(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def run(capsys):
+def run(capsys, monkeypatch):
     """Run a command in this process; return its exit code and what it printed on both streams."""
     from moralscope.cli import main
 
-    def call(*words):
+    def call(*words, stdin=None):
+        if stdin is not None:
+            data = stdin if isinstance(stdin, bytes) else stdin.encode()
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8"))
         with pytest.raises(SystemExit) as caught:
             main([str(word) for word in words])
         done = capsys.readouterr()
