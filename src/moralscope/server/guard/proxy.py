@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.protocols import Report
 from moralscope.models.batching import OutOfTime
 from moralscope.rules.conversation import Conversation
 from moralscope.server.connections import gone
@@ -27,6 +28,7 @@ from moralscope.server.guard import GuardDecision, GuardedReply, history_of, las
 from moralscope.server.guard.completion import CompletionChoice, Json, LiveReply, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
 from moralscope.server.guard.writing import FIELD, events, own_head, pieces, whole
+from moralscope.server.models import Readings, remembering
 from moralscope.server.security import AccessToken, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
@@ -202,6 +204,7 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
     leaving = asyncio.create_task(gone(request))
     model, history = token_in(body.get("model")) or "unknown", history_of(body)
     head, sent = own_head(model), None
+    readings: Readings = {}  # a new sentence is read in its window, and no window before it again
     try:
         while not call.done():
             growing = [asyncio.create_task(live.changed.wait())] if live else []
@@ -215,7 +218,9 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
             if live is None or choice is None:
                 continue
             with suppress(Refused):  # others wait: these words go out with the rest
-                (decision,) = await _judged(request, guard.decide, prompt, [choice], history)
+                (decision,) = await _judged(
+                    request, guard.decide, prompt, [choice], history, readings
+                )
                 if not decision.is_changed:
                     for event in pieces(head, choice, decision, sent):
                         yield event
@@ -223,7 +228,9 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
                 elif decision.verdict == "flagged":
                     live.stop()
         answer = call.result()
-        decisions = await _judged(request, guard, prompt, answer.completion.choices, history)
+        decisions = await _judged(
+            request, guard, prompt, answer.completion.choices, history, readings
+        )
         if sent is None:
             yield _response(body, answer, decisions, model)
             return
@@ -245,15 +252,19 @@ async def _judged(
     prompt: str,
     choices: Sequence[CompletionChoice],
     history: Conversation,
+    readings: Readings,
 ) -> list[GuardDecision]:
-    """Return what may go out for each choice."""
+    """Return what may go out for each choice; what was read of it before is in `readings`."""
     replies = [
         GuardedReply(choice.said, choice.unjudged, choice.dropped, choice.calls)
         for choice in choices
     ]
-    decisions: list[GuardDecision] = await request.app.state.work.run(
-        request, lambda report: judge(prompt, replies, history)
-    )
+
+    def work(report: Report) -> list[GuardDecision]:
+        with remembering(readings):
+            return judge(prompt, replies, history)
+
+    decisions: list[GuardDecision] = await request.app.state.work.run(request, work)
     return decisions
 
 
