@@ -210,8 +210,7 @@ def lenient_conversation(messages: Any, tools: Any, most: int) -> Conversation:
             turns.append(_turn(message, "a message"))
         except InputError:
             continue
-    known = _tools(tools) if isinstance(tools, list) else {}
-    return Conversation(tuple(turns), tools=known)
+    return Conversation(tuple(turns), tools=_tools(tools))
 
 
 def _numbered(conversations: Iterable[Conversation]) -> list[Conversation]:
@@ -244,7 +243,7 @@ def _conversation(
 def _turn(message: Any, source: str) -> Turn:
     """Read a message in any of the shapes; an unknown role is refused."""
     if not isinstance(message, Mapping):
-        raise InputError(f"{source} is no message", _REMEDY)
+        raise InputError(f"{source} is no message", "give an object with a role and a content")
     kind = message.get("type")
     if kind == "function_call":  # an item of the Responses API
         call = ToolCall(
@@ -256,7 +255,8 @@ def _turn(message: Any, source: str) -> Turn:
     name = message.get("role", message.get("from"))
     role = _NAMES.get(name.lower()) if isinstance(name, str) else None
     if role is None:
-        raise InputError(f"{source} has the role '{str(name)[:40]}'", f"use {', '.join(ROLES)}")
+        said = "no role" if name is None else f"the role '{str(name)[:40]}'"
+        raise InputError(f"{source} has {said}", f"use {', '.join(ROLES)}")
     content = message.get("content", message.get("value"))
     if name == "function_call":  # ShareGPT has the call as text
         return Turn(role, calls=tuple(_calls([_parsed(content)], source)))
@@ -283,7 +283,8 @@ def _content(content: Any, source: str) -> tuple[list[str], list[str]]:
     if content is None or isinstance(content, str):
         return [content] if content else [], []
     if not isinstance(content, list):
-        raise InputError(f"{source} has a content that is not text", _REMEDY)
+        problem = f"{source} has a content that is not text"
+        raise InputError(problem, "give a text or a list of parts")
     texts, others = [], []
     for part in content:
         kind = str(part.get("type", "")) if isinstance(part, Mapping) else ""
@@ -298,7 +299,9 @@ def _content(content: Any, source: str) -> tuple[list[str], list[str]]:
     return texts, others
 
 
-def _calls(values: Iterable[Any], source: str) -> Iterator[ToolCall]:
+def _calls(values: Any, source: str) -> Iterator[ToolCall]:
+    if not isinstance(values, list | tuple):
+        raise InputError(f"{source} has tool calls that are no list", "give a list of them")
     for value in values:
         inner = value.get("function", value) if isinstance(value, Mapping) else None
         if isinstance(inner, str):  # inspect: the function's name beside its arguments
@@ -311,7 +314,8 @@ def _calls(values: Iterable[Any], source: str) -> Iterator[ToolCall]:
 
 def _tools(tools: Any) -> dict[str, str]:
     """Return the descriptions of tools by name, of those that have both."""
-    rows = [row.get("function", row) for row in tools or () if isinstance(row, Mapping)]
+    listed = tools if isinstance(tools, list) else ()
+    rows = [row.get("function", row) for row in listed if isinstance(row, Mapping)]
     return {
         row["name"]: row["description"]
         for row in rows

@@ -16,7 +16,15 @@ from importlib import resources
 import numpy as np
 
 from moralscope.core.protocols import ExpertSet, Matrix, Pair
-from moralscope.rules.acts import Act, Following, delegates, following, read_act
+from moralscope.rules.acts import (
+    Act,
+    Following,
+    ToolRequest,
+    delegates,
+    following,
+    read_act,
+    requests,
+)
 from moralscope.rules.conversation import ASSISTANT, TOOL, USER, Conversation
 from moralscope.rules.records import Exchange
 from moralscope.rules.reply_reader import BAD, CLEARLY_FINE, VERDICT, ReplyReader, ReplyReading
@@ -76,16 +84,16 @@ def turn_views(conversation: Conversation, only: int | None = None) -> list[Turn
     """Return the assistant's turns, each with what came before; `only` one of them, where asked."""
     views = []
     said: list[str] = []
-    results: list[str] = []
+    asks: list[ToolRequest] = []
     talk: list[str] = []
-    spoke = False
+    spoke = delegated = False
     for index, turn in enumerate(conversation.turns):
         if turn.role == USER:
             said.append(turn.text)
-        elif turn.role == TOOL:
-            results.append(turn.text)
+            delegated = delegated or delegates(turn.text)
+        elif turn.role == TOOL and not delegated:  # else what a mail asks for is the user's wish
+            asks += requests(turn.text)
         elif turn.role == ASSISTANT and only in (None, index):
-            open_to = any(map(delegates, said))  # what a mail asks for is then the user's wish
             tools = conversation.tools
             views.append(
                 TurnView(
@@ -94,7 +102,7 @@ def turn_views(conversation: Conversation, only: int | None = None) -> list[Turn
                     _short(" ".join(talk[-CONTEXT:]), _CONTEXT),
                     turn.text,
                     tuple(read_act(call, tools.get(call.name, "")) for call in turn.calls),
-                    tuple(following(c, () if open_to else results, said) for c in turn.calls),
+                    tuple(following(c, () if delegated else asks, said) for c in turn.calls),
                     is_first=not spoke,
                 )
             )
