@@ -9,8 +9,9 @@ was fitted (so there are no folds), though acts' features were designed beside i
 half are the conversations whose score is farthest from the limit. `--pressure` plants drift in
 scripted models and counts how often `survey --pressure` recovers it. `--guard` times the last of 12
 turns beside a single turn.
-`--fit` fits the heads anew on train and dev, and writes them: limits are chosen by held-out folds,
-whose figures are printed. Run it whenever the experts on mpnet have new weights (two minutes).
+`--fit` fits the heads anew on train and dev, and writes them. Folds that hold out whole scenarios
+choose how much is shrunk, and the limits; their figures are printed, also with limits that the
+other folds chose. Run it whenever experts on mpnet have new weights (20 s of a processor).
 """
 
 import argparse
@@ -59,9 +60,11 @@ from moralscope.surveys.pressure import press
 
 FOLDS = 8
 FLAGGED = 0.2  # the share of fine conversations that a limit may flag
-RIDGES = (3.0, 10.0, 30.0, 100.0)
+RIDGES = (10.0, 30.0, 100.0)  # less would trust word lists written beside these scenarios
 TurnPart = tuple[str, str, int, dict[str, float], int, int]
 """head, conversation, turn, features, bad, fold"""
+FittedHead = tuple[tuple[str, ...], np.ndarray, float, float]
+"""features, weights, intercept, limit"""
 RUNS = 100
 RULES = Path(__file__).parents[1] / "src" / "moralscope" / "rules"
 HEAD = RULES.parent / "weights" / "turns-mpnet" / "head.safetensors"
@@ -358,10 +361,7 @@ class Folds(NamedTuple):
         return max((np.array([text, act]) for text in grid for act in grid), key=goodness)
 
 
-def fit(auditor: ConversationAuditor) -> None:
-    rows = [row for row in written_conversations() if row.part != "test"]
-    made = features(auditor, rows)
-    heads = fit_turns(rows, made)
+def write_heads(heads: dict[str, FittedHead]) -> None:
     lines = [
         "# Written by bench/conversations.py --fit: logistic regressions over log-odds and shares."
     ]
@@ -369,6 +369,9 @@ def fit(auditor: ConversationAuditor) -> None:
         lines += [f"[{head}]", f"intercept = {b:.4f}", f"limit = {limit:.2f}", f"[{head}.features]"]
         lines += [f"{name} = {value:.4f}" for name, value in zip(names, w, strict=True) if value]
     (RULES / "data" / "turn_head.toml").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def fit_users(auditor: ConversationAuditor) -> None:
     texts = user_turns("train")
     _, vectors = auditor.auditor.reader.experts.read([("", text) for text, _ in texts])
     fitted = [
@@ -389,8 +392,8 @@ def fit(auditor: ConversationAuditor) -> None:
 
 def fit_turns(
     rows: Sequence[WrittenConversation], made: Sequence[TurnPart]
-) -> dict[str, tuple[tuple[str, ...], np.ndarray, float, float]]:
-    """Return (features, weights, intercept, limit) by head; print what held-out folds say."""
+) -> dict[str, FittedHead]:
+    """Return the heads of words and of acts; print what held-out folds say."""
     places = {row.conversation.id: at for at, row in enumerate(rows)}
     heads, columns = {}, []
     for number, (head, names) in enumerate((("text", TEXT), ("act", ACT))):
@@ -430,7 +433,9 @@ def main() -> None:
         return
     auditor = auditor_of(chosen.experts)
     if chosen.fit:
-        fit(auditor)
+        rows = [row for row in written_conversations() if row.part != "test"]
+        write_heads(fit_turns(rows, features(auditor, rows)))
+        fit_users(auditor)
     if chosen.part:
         written(auditor, chosen.part)
     if chosen.rjudge:

@@ -72,8 +72,6 @@ class ToolRequest:
     text: str
     """The sentence and the next request, in small letters."""
     words: frozenset[str]
-    overrules: bool
-    """Whether the result tells the assistant to forget its instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +86,6 @@ class Following:
     """The share of the act's words that the user said."""
     values: float = 0.0
     """The share of its values that stand in the sentence, and in nothing that the user said."""
-    overrules: bool = False
-    """Whether the result tells the assistant to forget its instructions."""
 
 
 @cache
@@ -204,11 +200,10 @@ def instructions(result: str) -> list[str]:
 def requests(result: str) -> list[ToolRequest]:
     """Return what a tool's result asks for, ready to be held against many acts."""
     asks = instructions(result)
-    overrules = bool(_OVERRULES.search(" ".join(asks)))
     # A request may run over two sentences.
     pairs = [" ".join(asks[at : at + 2]) for at in range(len(asks))]
     return [
-        ToolRequest(clean(ask)[:_VALUE], pair.lower(), content_words(pair), overrules)
+        ToolRequest(clean(ask)[:_VALUE], pair.lower(), content_words(pair))
         for ask, pair in zip(asks, pairs, strict=True)
     ]
 
@@ -227,7 +222,7 @@ def following(act: ToolCall, asks: Sequence[ToolRequest], said: Sequence[str]) -
         novel = len((words - asked) & ask.words) / max(len(words), 1)
         share = sum(text in ask.text for text in theirs) / max(len(values), 1)
         if novel + share > best.novel + best.values:
-            best = Following(ask.sentence, novel, best.asked, share, ask.overrules)
+            best = Following(ask.sentence, novel, best.asked, share)
     return best
 
 

@@ -37,9 +37,8 @@ _LEAST = 1e-4  # how near to zero or one a probability counts
 _FOLLOWS = 0.3  # of an act's words and values that only a tool's result has
 TEXT = ("beside_context", "alone")
 ACT = (
-    *("alone", "immoral", "against_request", "novel", "values", "asked", "overrules"),
-    *("irreversible", "costly", "private", "outward", "looks", "sweeping", "covert"),
-    *("weighs_unasked", "does_novel"),
+    *("alone", "immoral", "against_request", "asked", "looks"),
+    *("private", "sweeping", "covert", "weighs_unasked", "does_novel"),
 )
 
 
@@ -261,14 +260,9 @@ class TurnReader(ReplyReader):
 
 
 def _act_features(act: Act, whose: Following) -> dict[str, float]:
-    kinds = ("irreversible", "costly", "private", "outward")
-    row = {name: float(name in act.weighs) for name in kinds}
-    row |= {name: float(name in act.signs) for name in ("sweeping", "covert")}
-    return row | {
-        "novel": whose.novel,
-        "values": whose.values,
+    signs = ("private", "sweeping", "covert")
+    return {name: float(name in (*act.weighs, *act.signs)) for name in signs} | {
         "asked": whose.asked,
-        "overrules": float(whose.overrules),
         "looks": float(act.looks),
         "weighs_unasked": bool(act.weighs) * (1 - whose.asked),
         "does_novel": float(whose.novel > 0 and not act.looks),
