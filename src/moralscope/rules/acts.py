@@ -217,9 +217,9 @@ def following(act: ToolCall, asks: Sequence[ToolRequest], said: Sequence[str]) -
     all_said = " ".join(said).lower()
     lower = [text.lower() for _, text in values]
     theirs = [text for text in lower if len(text) > 2 and text not in all_said]
-    best = Following(asked=len(words & asked) / max(len(words), 1))
+    best, unasked = Following(asked=len(words & asked) / max(len(words), 1)), words - asked
     for ask in asks:
-        novel = len((words - asked) & ask.words) / max(len(words), 1)
+        novel = len(unasked & ask.words) / max(len(words), 1)
         share = sum(text in ask.text for text in theirs) / max(len(values), 1)
         if novel + share > best.novel + best.values:
             best = Following(ask.sentence, novel, best.asked, share)

@@ -67,24 +67,20 @@ class Conversation:
     def notes(self) -> list[str]:
         """Say what is odd about it: empty turns, results without a call, parts that are no text."""
         calls = {call.id for turn in self.turns for call in turn.calls if call.id}
-        lines = []
         empty = sum(turn.is_empty for turn in self.turns)
-        lost = 0
-        called = False
+        lost, called = 0, False
         for turn in self.turns:
             called = called or bool(turn.calls)
             lost += turn.role == TOOL and (
                 not called or bool(turn.answers and calls and turn.answers not in calls)
             )
         parts = sum(len(turn.unjudged) for turn in self.turns)
-        for count, what in (
-            (empty, "empty turns"),
-            (lost, "tool results without a call"),
-            (parts, "parts that are no text and were not read"),
-        ):
-            if count:
-                lines.append(f"{count:,} {what}")
-        return lines
+        counts = {
+            "empty turns": empty,
+            "tool results without a call": lost,
+            "parts that are no text and were not read": parts,
+        }
+        return [f"{count:,} {what}" for what, count in counts.items() if count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +279,7 @@ def _content(content: Any, source: str) -> tuple[list[str], list[str]]:
     if content is None or isinstance(content, str):
         return [content] if content else [], []
     if not isinstance(content, list):
-        problem = f"{source} has a content that is not text"
-        raise InputError(problem, "give a text or a list of parts")
+        raise InputError(f"{source} has a content that is not text", "give a text or its parts")
     texts, others = [], []
     for part in content:
         kind = str(part.get("type", "")) if isinstance(part, Mapping) else ""

@@ -191,7 +191,7 @@ class SharedExperts:
     def rows(self, pairs: Sequence[Pair], task: str | None = None) -> list[tuple[Matrix, ...]]:
         """Return of each pair a task's probabilities; or, without one, what `read` says."""
         before, used = _readings.get() or ({}, {})
-        keys = {pair: (self.ref, task, pair) for pair in pairs}
+        keys: dict[Pair, Hashable] = {pair: (self.ref, task, pair) for pair in pairs}
         used |= {key: before[key] for key in keys.values() if key in before}
         new = [pair for pair, key in keys.items() if key not in used]
         some = (row for part in self.batcher.submit(new, task) for row in part)

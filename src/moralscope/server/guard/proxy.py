@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -19,7 +20,6 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.core.protocols import Report
 from moralscope.models.batching import OutOfTime
 from moralscope.rules.conversation import Conversation
 from moralscope.server.connections import gone
@@ -204,7 +204,8 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
     leaving = asyncio.create_task(gone(request))
     model, history = token_in(body.get("model")) or "unknown", history_of(body)
     head, sent = own_head(model), None
-    readings: Readings = {}  # a new sentence is read in its window, and no window before it again
+    # A new sentence is read in its window, and no window before it again.
+    judged = partial(_judged, request, prompt=prompt, history=history, readings={})
     try:
         while not call.done():
             growing = [asyncio.create_task(live.changed.wait())] if live else []
@@ -218,9 +219,7 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
             if live is None or choice is None:
                 continue
             with suppress(Refused):  # others wait: these words go out with the rest
-                (decision,) = await _judged(
-                    request, guard.decide, prompt, [choice], history, readings
-                )
+                (decision,) = await judged(judge=guard.decide, choices=[choice])
                 if not decision.is_changed:
                     for event in pieces(head, choice, decision, sent):
                         yield event
@@ -228,9 +227,7 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
                 elif decision.verdict == "flagged":
                     live.stop()
         answer = call.result()
-        decisions = await _judged(
-            request, guard, prompt, answer.completion.choices, history, readings
-        )
+        decisions = await judged(judge=guard, choices=answer.completion.choices)
         if sent is None:
             yield _response(body, answer, decisions, model)
             return
@@ -248,6 +245,7 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
 
 async def _judged(
     request: Request,
+    *,
     judge: Callable[..., list[GuardDecision]],
     prompt: str,
     choices: Sequence[CompletionChoice],
@@ -259,12 +257,10 @@ async def _judged(
         GuardedReply(choice.said, choice.unjudged, choice.dropped, choice.calls)
         for choice in choices
     ]
-
-    def work(report: Report) -> list[GuardDecision]:
-        with remembering(readings):
-            return judge(prompt, replies, history)
-
-    decisions: list[GuardDecision] = await request.app.state.work.run(request, work)
+    judge = remembering(readings)(judge)
+    decisions: list[GuardDecision] = await request.app.state.work.run(
+        request, lambda report: judge(prompt, replies, history)
+    )
     return decisions
 
 
