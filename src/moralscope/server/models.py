@@ -45,6 +45,25 @@ V = TypeVar("V")
 
 
 _told: ContextVar[Callable[[str], None] | None] = ContextVar("told", default=None)
+# What experts said of pairs before, and what this thread uses of it.
+Readings = dict[Hashable, Any]
+_readings: ContextVar[tuple[Readings, Readings] | None] = ContextVar("readings", default=None)
+
+
+@contextmanager
+def remembering(readings: Readings) -> Iterator[None]:
+    """Let experts read nothing again, in this thread, that is in `readings`.
+
+    Afterwards these hold what was used: of a reply that grows, the windows that it has now.
+    """
+    used: Readings = {}
+    before = _readings.set((readings, used))
+    try:
+        yield
+    finally:
+        _readings.reset(before)
+    readings.clear()
+    readings.update(used)
 
 
 @contextmanager
@@ -158,18 +177,29 @@ class SharedExperts:
             self.bits, self.retrieval = experts.bits, experts.retrieval
             self.operating_points = experts.operating_points
 
-        def work(task: str | None, pairs: list[Pair]) -> Any:
+        def work(task: str | None, pairs: list[Pair]) -> list[tuple[Matrix, ...]]:
             with held.use() as experts:
                 if task is None:
                     return list(zip(*experts.read(pairs), strict=True))
-                return experts.expert(task).probabilities(pairs)
+                return list(zip(experts.expert(task).probabilities(pairs), strict=True))
 
         self.batcher = Batcher(self.ref.name, work)
+
+    def rows(self, pairs: Sequence[Pair], task: str | None = None) -> list[tuple[Matrix, ...]]:
+        """Return of each pair a task's probabilities; or, without one, what `read` says."""
+        before, used = _readings.get() or ({}, {})
+        keys: dict[Pair, Hashable] = {pair: (self.ref, task, pair) for pair in pairs}
+        used |= {key: before[key] for key in keys.values() if key in before}
+        new = [pair for pair, key in keys.items() if key not in used]
+        some = (row for part in self.batcher.submit(new, task) for row in part)
+        # Copies: a row would keep the whole batch that it was computed in.
+        used |= {keys[pair]: tuple(map(np.array, row)) for pair, row in zip(new, some, strict=True)}
+        return [used[keys[pair]] for pair in pairs]
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task."""
         with self.held.use() as experts:
-            return _SharedClassifier(experts.expert(task), task, self.batcher)
+            return _SharedClassifier(experts.expert(task), task, self)
 
     def labels(self, task: str) -> tuple[str, ...]:
         """Return the labels of a task, in the order of its values."""
@@ -195,11 +225,10 @@ class SharedExperts:
 
     def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
         """Return the columns of every task, and vectors of length one."""
-        parts = self.batcher.submit(list(pairs))
-        if not parts:
+        if not pairs:
             with self.held.use() as experts:
                 return experts.read([])
-        columns, vectors = zip(*(row for part in parts for row in part), strict=True)
+        columns, vectors = zip(*self.rows(pairs), strict=True)
         return np.stack(columns), np.stack(vectors)
 
     def second_opinion(self, task: str, pairs: Sequence[Pair], first: Matrix) -> Matrix:
@@ -215,15 +244,15 @@ class SharedExperts:
 class _SharedClassifier:
     """One task of a shared set: a `Classifier`."""
 
-    def __init__(self, classifier: Classifier, task: str, batcher: Batcher) -> None:
+    def __init__(self, classifier: Classifier, task: str, experts: SharedExperts) -> None:
         self.name, self.checksum = classifier.name, classifier.checksum
         self.labels = classifier.labels
-        self._task, self._batcher = task, batcher
+        self._task, self._experts = task, experts
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return one row a pair, columns as `labels`."""
-        parts = self._batcher.submit(list(pairs), self._task)
-        return np.concatenate(parts) if parts else np.empty((0, len(self.labels)), np.float32)
+        rows = self._experts.rows(pairs, self._task)
+        return np.concatenate(rows) if rows else np.empty((0, len(self.labels)), np.float32)
 
 
 class SharedGenerator:

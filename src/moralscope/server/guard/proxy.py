@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -27,6 +28,7 @@ from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
 from moralscope.server.guard.completion import CompletionChoice, Json, LiveReply, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
 from moralscope.server.guard.writing import FIELD, events, own_head, pieces, whole
+from moralscope.server.models import Readings, remembering
 from moralscope.server.security import AccessToken, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
@@ -203,6 +205,8 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
     model = token_in(body.get("model")) or "unknown"
     history = lenient_conversation(body.get("messages"), body.get("tools"), HISTORY)
     head, sent = own_head(model), None
+    # A new sentence is read in its window, and no window before it again.
+    judged = partial(_judged, request, prompt=prompt, history=history, readings={})
     try:
         while not call.done():
             growing = [asyncio.create_task(live.changed.wait())] if live else []
@@ -216,7 +220,7 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
             if live is None or choice is None:
                 continue
             with suppress(Refused):  # others wait: these words go out with the rest
-                (decision,) = await _judged(request, guard.decide, prompt, [choice], history)
+                (decision,) = await judged(judge=guard.decide, choices=[choice])
                 if not decision.is_changed:
                     for event in pieces(head, choice, decision, sent):
                         yield event
@@ -224,7 +228,7 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
                 elif decision.verdict == "flagged":
                     live.stop()
         answer = call.result()
-        decisions = await _judged(request, guard, prompt, answer.completion.choices, history)
+        decisions = await judged(judge=guard, choices=answer.completion.choices)
         if sent is None:
             yield _response(body, answer, decisions, model)
             return
@@ -242,16 +246,19 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
 
 async def _judged(
     request: Request,
+    *,
     judge: Callable[..., list[GuardDecision]],
     prompt: str,
     choices: Sequence[CompletionChoice],
     history: Conversation,
+    readings: Readings,
 ) -> list[GuardDecision]:
-    """Return what may go out for each choice."""
+    """Return what may go out for each choice; what was read of it before is in `readings`."""
     replies = [
         GuardedReply(choice.said, choice.unjudged, choice.dropped, choice.calls)
         for choice in choices
     ]
+    judge = remembering(readings)(judge)
     decisions: list[GuardDecision] = await request.app.state.work.run(
         request, lambda report: judge(prompt, replies, history)
     )
