@@ -283,7 +283,7 @@ def warrants(chosen: list[Organisation], experts: ExpertSet) -> None:
 
 
 def cascades(chosen: list[Organisation], experts: ExpertSet) -> None:
-    """Let a cascade decide from each probability on: quality beside what the large set reads."""
+    """Let mpnet decide alone from each probability on: quality beside what `large` then reads."""
     sets = [
         prepare_experts(name, family=RULES, eight_bits=True) for name in (DEFAULT_EXPERTS, LARGE)
     ]
@@ -295,15 +295,20 @@ def cascades(chosen: list[Organisation], experts: ExpertSet) -> None:
         told.append([one.expert(TASK).probabilities(pairs) for one in sets])
         cases += some
     small, large = (np.concatenate(rows) for rows in zip(*told, strict=True))
+    joint = np.sqrt(small * large)
+    joint /= joint.sum(1, keepdims=True)
     column = sets[0].labels(TASK).index("disagree")
     rules = [[entry.rule for entry in one.rules] for one in chosen for _ in cases_of(one)]
     for sure in (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0):
         sent = small.max(1) < sure
-        chances = iter(np.where(sent, large[:, column], small[:, column]).tolist())
+        chances = iter(np.where(sent, joint[:, column], small[:, column]).tolist())
         for case, names in zip(cases, rules, strict=True):
             case.chances = {name: next(chances) for name in names}
         limit = limits[1] if sure else limits[0]
-        print(f"sure {sure:.2f}: {sent.mean():.1%} sent on; {figures(cases, limit)}")
+        count = len(rules[0])
+        replies = sent.reshape(-1, count).any(1).mean()
+        print(f"sure {sure:.2f}: {sent.mean():.1%} of pairs and {replies:.1%} of replies sent on")
+        print(f"  {figures(cases, limit)}")
 
 
 ALONE = {

@@ -21,7 +21,7 @@ from moralscope.core.extras import require_extra
 from moralscope.core.records import Decoding, ModelRef, Usage
 from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
 from moralscope.models.language.http_client import client_settings, is_local
-from moralscope.models.options import CASCADE, ENDPOINTS, LARGE
+from moralscope.models.options import ENDPOINTS
 from moralscope.models.store import Progress, Store
 from moralscope.rules.audit_options import AuditOptions
 
@@ -104,8 +104,7 @@ class AuditJudge:
 
         self._models = prepare_auditor(options, progress)
         self.name, self.refs, self.usage = options.experts, self._models.refs, Usage()
-        named = LARGE if options.experts == CASCADE else options.experts  # learnt from more
-        self.trained_on = training_data(find_experts(named, family=RULES))
+        self.trained_on = training_data(find_experts(options.experts, family=RULES))
 
     def judge(self, cases: Sequence[Case]) -> list[Judgment]:
         """Return one judgment a case, in order."""

@@ -21,7 +21,7 @@ class BenchOptions(Options):
     models: Annotated[
         tuple[str, ...],
         Option(
-            "minilm, mpnet, large, cascade, a folder of experts, bert-tiny-toxicity, openai:MODEL, "
+            "minilm, mpnet, large, a folder of experts, bert-tiny-toxicity, openai:MODEL, "
             "ollama:MODEL, or guard:URL (a running 'moralscope serve'); give it again for another.",
             flag="--model",
             short="-m",

@@ -232,10 +232,6 @@ class ExpertSet(Protocol):
         """Return the values of one task, of the columns that `read` returned."""
         ...
 
-    def second_opinion(self, task: str, pairs: Sequence[Pair], first: Matrix) -> Matrix:
-        """Return the probabilities `first` of a task; where a larger set is asked, its own."""
-        ...
-
     def embed(self, texts: Sequence[str]) -> Matrix: ...
 
 

@@ -13,8 +13,8 @@ _CATALOGUE = tomllib.loads((Path(__file__).parent / "store" / "models.toml").rea
 ENCODERS = (*(name for name, row in _CATALOGUE.items() if row["kind"] == "encoder"), "scripted")
 EXPERTS = ("mpnet", "minilm", "scripted")
 DEFAULT_EXPERTS = "mpnet"  # what judges where nobody is named
-LARGE, CASCADE = "large", "cascade"
-AUDITORS = ("mpnet", "minilm", LARGE, CASCADE, "scripted")  # experts for rules and replies
+LARGE = "large"
+AUDITORS = ("mpnet", "minilm", LARGE, "scripted")  # experts for rules and replies
 GENERATORS = ("smollm2", "scripted")
 
 EncoderName = Annotated[
@@ -33,8 +33,8 @@ ExpertsName = Annotated[
 AuditorName = Annotated[
     str,
     Option(
-        "mpnet, minilm, large, cascade (mpnet, and large where mpnet isn't sure), scripted, or a "
-        "folder of trained experts.",
+        "mpnet, minilm, large (better on rules of your own, slower), scripted, or a folder of "
+        "trained experts.",
         group="Model",
         http=AUDITORS,
     ),

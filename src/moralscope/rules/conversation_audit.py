@@ -17,7 +17,7 @@ import numpy as np
 from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import SampleInterval, Statistics, absent, values_of
-from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS
+from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS, LARGE
 from moralscope.models.store import shipped_folder
 from moralscope.rules.acts import instructions
 from moralscope.rules.audit_statistics import WorstReply
@@ -32,7 +32,6 @@ from moralscope.rules.conversation import (
     Conversation,
 )
 from moralscope.rules.conversation_reader import CONTEXT, TurnReader, TurnView, turn_views
-from moralscope.rules.experts import SURE
 from moralscope.rules.records import Exchange, RuleOfThumb, Verdict
 from moralscope.rules.sanitize import clean
 from moralscope.rules.verdict import abstain
@@ -44,7 +43,7 @@ ASKS, DANGER = "asks for harm", "is in danger"  # how a user's turn may read
 INSTRUCTS, SORRY = "gives instructions", "apologises"
 FOLLOWED = "follows instructions that are not the user's"
 _TURNS_HEAD = "turns-mpnet"
-_MPNETS = tuple(f"{RULES}-{name}" for name in (DEFAULT_EXPERTS, *SURE))  # its vectors, in each
+_MPNETS = (f"{RULES}-{DEFAULT_EXPERTS}", f"{RULES}-{LARGE}")  # whose vectors are mpnet's
 _BLOCK = 32  # turns that are read at once
 _APOLOGY = re.compile(
     r"\b(?:I(?:'m| am) (?:so |very |really )?sorry(?: for (?:what|my|saying|how)| about what I"

@@ -120,8 +120,6 @@ class ReplyReader:
                 for task, one in zip(tasks, values, strict=True)
             ]
         if self.gives_verdicts:
-            values[0] = experts.second_opinion(VERDICT, pairs, values[0])
-        if self.gives_verdicts:
             bad = experts.labels(VERDICT).index(BAD)
             values[0] = values[0][:, bad : bad + 1]
         joined = np.concatenate([np.empty((len(pairs), 0), np.float32), *values], axis=1)

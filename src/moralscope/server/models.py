@@ -231,11 +231,6 @@ class SharedExperts:
         columns, vectors = zip(*self.rows(pairs), strict=True)
         return np.stack(columns), np.stack(vectors)
 
-    def second_opinion(self, task: str, pairs: Sequence[Pair], first: Matrix) -> Matrix:
-        """Return the probabilities of a task, of a larger set where one is asked."""
-        with self.held.use() as experts:
-            return experts.second_opinion(task, pairs, first)
-
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return vectors of single texts, of length one."""
         return self.read([("", text) for text in texts])[1]

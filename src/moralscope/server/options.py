@@ -69,7 +69,7 @@ class GuardOptions(Options):
     ] = "reply"
     experts: Annotated[
         str,
-        _guard("The guard's experts: mpnet, minilm, large, cascade, scripted.", choices=AUDITORS),
+        _guard("The guard's experts: mpnet, minilm, large, scripted.", choices=AUDITORS),
     ] = DEFAULT_EXPERTS
     rulebooks: Annotated[
         tuple[str, ...],

@@ -190,10 +190,6 @@ class Experts:
         """Return the raw columns of every task; long pairs as `read` has them."""
         return self.read(pairs)[0]
 
-    def second_opinion(self, task: str, pairs: Sequence[Pair], first: Matrix) -> Matrix:
-        """Return the probabilities as they are: there is no larger set."""
-        return first
-
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return the body's vectors of single texts, of length one."""
         return self.read([("", text) for text in texts])[1]

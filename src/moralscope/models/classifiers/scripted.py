@@ -85,10 +85,6 @@ class ScriptedExperts:
             start += len(labels)
         raise UnknownName(f"'scripted' has no expert for '{task}'", did_you_mean(task, self._tasks))
 
-    def second_opinion(self, task: str, pairs: Sequence[Pair], first: Matrix) -> Matrix:
-        """Return the probabilities as they are: there is no larger set."""
-        return first
-
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return vectors of length one: texts that share words are near."""
         if not texts:

@@ -145,7 +145,6 @@ class _WatchedExperts:
         self.windows, self.read, self.embed = experts.windows, experts.read, experts.embed
         self.told, self.labels, self.thresholds = experts.told, experts.labels, experts.thresholds
         self.operating_points = experts.operating_points
-        self.second_opinion = experts.second_opinion
         self._experts, self._watch = experts, watch
 
     def expert(self, task: str) -> Classifier:

@@ -208,9 +208,7 @@ def planted(monkeypatch):
 
 
 def fine_sentences(count):
-    return [
-        f"On day {n} I water the plants and help my neighbours. " for n in range(count)
-    ]
+    return [f"On day {n} I water the plants and help my neighbours. " for n in range(count)]
 
 
 def one_by_one(guard, sentences):
