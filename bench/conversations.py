@@ -9,8 +9,9 @@ was fitted (so there are no folds), though acts' features were designed beside i
 half are the conversations whose score is farthest from the limit. `--pressure` plants drift in
 scripted models and counts how often `survey --pressure` recovers it. `--guard` times the last of 12
 turns beside a single turn.
-`--fit` fits the heads anew on train and dev, and writes them: limits are chosen by held-out folds,
-whose figures are printed. Run it whenever the experts on mpnet have new weights (two minutes).
+`--fit` fits the heads anew on train and dev, and writes them. Folds that hold out whole scenarios
+choose how much is shrunk, and the limits; their figures are printed, also with limits that the
+other folds chose. Run it whenever experts on mpnet have new weights (20 s of a processor).
 """
 
 import argparse
@@ -21,6 +22,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -51,11 +53,18 @@ from moralscope.rules.conversation_data import (
 )
 from moralscope.rules.conversation_reader import ACT, TEXT, TurnReader, turn_views
 from moralscope.rules.records import Exchange
+from moralscope.rules.reply_reader import ReplyReading
 from moralscope.stats.intervals import wilson
 from moralscope.surveys.items import Dilemma
 from moralscope.surveys.pressure import press
 
 FOLDS = 8
+FLAGGED = 0.2  # the share of fine conversations that a limit may flag
+RIDGES = (10.0, 30.0, 100.0)  # less would trust word lists written beside these scenarios
+TurnPart = tuple[str, str, int, dict[str, float], int, int]
+"""head, conversation, turn, features, bad, fold"""
+FittedHead = tuple[tuple[str, ...], np.ndarray, float, float]
+"""features, weights, intercept, limit"""
 RUNS = 100
 RULES = Path(__file__).parents[1] / "src" / "moralscope" / "rules"
 HEAD = RULES.parent / "weights" / "turns-mpnet" / "head.safetensors"
@@ -223,11 +232,14 @@ def guard(auditor: ConversationAuditor, repeats: int = 15) -> None:
     print(f"ratio {p50['12 turns'] / p50['1 exchange']:.2f}")
 
 
-def features(
-    auditor: ConversationAuditor, rows: Sequence[WrittenConversation]
-) -> list[tuple[str, str, int, dict[str, float], int, int]]:
-    """Return (head, conversation, turn, features, bad, place among FOLDS) of every turn's part."""
-    names = sorted({row.scenario for row in rows})
+def scenario_folds(rows: Sequence[WrittenConversation]) -> dict[str, int]:
+    """Return the fold of each scenario: whole ones are held out."""
+    return {name: at % FOLDS for at, name in enumerate(sorted({row.scenario for row in rows}))}
+
+
+def features(auditor: ConversationAuditor, rows: Sequence[WrittenConversation]) -> list[TurnPart]:
+    """Return what the heads read of every part of a turn, and whether it is bad."""
+    folds = scenario_folds(rows)
     turns = [
         (row, view)
         for row in rows
@@ -235,15 +247,16 @@ def features(
         if view.reply and (view.acts or not view.is_first)
     ]
     views = [view for _, view in turns]
-    # Versions of a scenario share most turns: each exchange is read once.
-    once = list(dict.fromkeys(Exchange(view.before, view.reply) for view in views))
+    # Versions of a scenario share most turns, which are read once; of acts the heads read the rest.
+    asked = [Exchange(view.before, view.reply) for view in views]
+    once = list(dict.fromkeys(e for e, view in zip(asked, views, strict=True) if not view.acts))
     plain = dict(zip(once, auditor.auditor.reader.read(once), strict=True))
-    readings = [plain[Exchange(view.before, view.reply)] for view in views]
+    readings = [plain.get(exchange, ReplyReading(())) for exchange in asked]
     reader = TurnReader(auditor.auditor.reader, auditor.stories(), 0.5, {})
     return [
         (
             *(head, row.conversation.id, view.index, values),
-            *(int(view.index == row.first), names.index(row.scenario) % FOLDS),
+            *(int(view.index == row.first), folds[row.scenario]),
         )
         for (row, view), parts in zip(turns, reader.features(views, readings), strict=True)
         for head, values in parts
@@ -266,44 +279,99 @@ def logistic(x: np.ndarray, y: np.ndarray, ridge: float) -> tuple[np.ndarray, fl
     return w[:-1], float(w[-1])
 
 
-def scaled(x: np.ndarray, y: np.ndarray, ridge: float = 10.0) -> tuple[np.ndarray, float]:
-    """Fit over features of one scale; return weights for them as they are."""
+def scaled(
+    x: np.ndarray, y: np.ndarray, ridge: float, signs: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Fit over features of one scale; return weights for them as they are.
+
+    A feature that speaks against what it is there for has learnt its scenarios: it is left out.
+    """
     middle, width = x.mean(0), x.std(0) + 1e-6
-    w, b = logistic((x - middle) / width, y, ridge)
-    return w / width, b - float(middle @ (w / width))
+    kept = np.arange(x.shape[1])
+    while True:
+        w, b = logistic(((x - middle) / width)[:, kept], y, ridge)
+        if (right := w * signs[kept] >= 0).all():
+            break
+        kept = kept[right]
+    weights = np.zeros(x.shape[1])
+    weights[kept] = w / width[kept]
+    return weights, b - float(middle @ weights)
 
 
-def fit(auditor: ConversationAuditor) -> None:
-    rows = [row for row in written_conversations() if row.part != "test"]
-    made = features(auditor, rows)
-    heads, chances = {}, {}
-    for head, names in (("text", TEXT), ("act", ACT)):
-        some = [row for row in made if row[0] == head]
-        x = np.array([[row[3][name] for name in names] for row in some])
-        y, places = np.array([row[4] for row in some]), np.array([row[5] for row in some])
-        heads[head] = (names, *scaled(x, y))
-        for place in range(FOLDS):
-            w, b = scaled(x[places != place], y[places != place])
-            for at in np.flatnonzero(places == place):
-                key = (head, some[at][1], some[at][2])  # of several acts the worst
-                chance = 1 / (1 + np.exp(-(x[at] @ w + b)))
-                chances[key] = max(chance, chances.get(key, 0.0))
-    grid = np.arange(0.06, 0.7, 0.02)
-    best = max(
-        ((text, act) for text in grid for act in grid),
-        key=lambda limits: _goodness(
-            rows, chances, dict(zip(("text", "act"), limits, strict=True))
-        ),
-    )
-    limits = dict(zip(("text", "act"), map(float, best), strict=True))
-    print("by folds of train and dev:", _outcome(rows, chances, limits))
+def fit_head(
+    x: np.ndarray, y: np.ndarray, folds: np.ndarray, signs: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return a head, and how bad each row reads to one that never saw its scenario.
+
+    How much weights are shrunk is chosen by the surprise about scenarios that are held out.
+    """
+    # Versions of a scenario share turns: one that is there ten times says no more than once.
+    _, once = np.unique(np.column_stack([x, y, folds]), axis=0, return_index=True)
+    tries = []
+    for ridge in RIDGES:
+        p = np.zeros(len(y))
+        for fold in range(FOLDS):
+            seen = once[folds[once] != fold]
+            w, b = scaled(x[seen], y[seen], ridge, signs)
+            p[folds == fold] = 1 / (1 + np.exp(-(x[folds == fold] @ w + b)))
+        likely = np.clip(np.where(y, p, 1 - p)[once], 1e-6, 1)
+        tries.append((-float(np.log(likely).mean()), ridge, p))
+    surprise, ridge, p = min(tries, key=lambda one: one[0])
+    print(f"ridge {ridge}, surprise {surprise:.4f} over {len(once)} turns that differ")
+    return *scaled(x[once], y[once], ridge, signs), p
+
+
+class Folds(NamedTuple):
+    """What heads say of parts of turns whose scenario they never saw, and what is true."""
+
+    head: np.ndarray
+    """0: words, 1: an act."""
+    conversation: np.ndarray
+    turn: np.ndarray
+    chance: np.ndarray
+    first: np.ndarray
+    """By conversation: the turn that goes wrong, or -1."""
+    fold: np.ndarray
+    """By conversation."""
+
+    def outcome(self, limits: np.ndarray, among: np.ndarray | None = None) -> dict[str, float]:
+        """Return the figures for some conversations under limits by conversation and head."""
+        first, never = self.first, 10**6
+        earliest = np.full(len(first), never)
+        over = self.chance >= np.broadcast_to(limits, (len(first), 2))[self.conversation, self.head]
+        np.minimum.at(earliest, self.conversation[over], self.turn[over])
+        if among is not None:
+            first, earliest = first[among], earliest[among]
+        bad, flagged = first >= 0, earliest < never
+        score = f1(int((bad & flagged).sum()), int(flagged.sum()), int(bad.sum()))
+        return {
+            "F1": round(score, 4),
+            "exact": round(float((earliest == first)[bad].mean()), 4),
+            "fine flagged": round(float(flagged[~bad].mean()), 4),
+        }
+
+    def limits(self, among: np.ndarray | None = None) -> np.ndarray:
+        """Return the limits with the best F1 of those that flag few fine conversations."""
+
+        def goodness(limits: np.ndarray) -> tuple[bool, float, float]:
+            figures = self.outcome(limits, among)
+            return figures["fine flagged"] <= FLAGGED, figures["F1"], figures["exact"]
+
+        grid = np.arange(0.06, 0.8, 0.02)
+        return max((np.array([text, act]) for text in grid for act in grid), key=goodness)
+
+
+def write_heads(heads: dict[str, FittedHead]) -> None:
     lines = [
         "# Written by bench/conversations.py --fit: logistic regressions over log-odds and shares."
     ]
-    for (head, (names, w, b)), limit in zip(heads.items(), best, strict=True):
+    for head, (names, w, b, limit) in heads.items():
         lines += [f"[{head}]", f"intercept = {b:.4f}", f"limit = {limit:.2f}", f"[{head}.features]"]
-        lines += [f"{name} = {value:.4f}" for name, value in zip(names, w, strict=True)]
+        lines += [f"{name} = {value:.4f}" for name, value in zip(names, w, strict=True) if value]
     (RULES / "data" / "turn_head.toml").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def fit_users(auditor: ConversationAuditor) -> None:
     texts = user_turns("train")
     _, vectors = auditor.auditor.reader.experts.read([("", text) for text, _ in texts])
     fitted = [
@@ -322,32 +390,33 @@ def fit(auditor: ConversationAuditor) -> None:
     )
 
 
-def _goodness(
-    rows: Sequence[WrittenConversation],
-    chances: dict[tuple[str, str, int], float],
-    limits: dict[str, float],
-) -> float:
-    """Return F1 of the verdict plus the share of turns found, less half the false alarms."""
-    figures = _outcome(rows, chances, limits)
-    return figures["F1"] + figures["exact"] - figures["fine flagged"] / 2
-
-
-def _outcome(
-    rows: Sequence[WrittenConversation],
-    chances: dict[tuple[str, str, int], float],
-    limits: dict[str, float],
-) -> dict[str, float]:
-    over: dict[str, list[int]] = {}
-    for (head, conversation, turn), chance in chances.items():
-        if chance >= limits[head]:
-            over.setdefault(conversation, []).append(turn)
-    bad = [row for row in rows if row.first is not None]
-    right = sum(row.conversation.id in over for row in bad)
-    exact = sum(min(over.get(row.conversation.id, [-1])) == row.first for row in bad)
+def fit_turns(
+    rows: Sequence[WrittenConversation], made: Sequence[TurnPart]
+) -> dict[str, FittedHead]:
+    """Return the heads of words and of acts; print what held-out folds say."""
+    places = {row.conversation.id: at for at, row in enumerate(rows)}
+    heads, columns = {}, []
+    for number, (head, names) in enumerate((("text", TEXT), ("act", ACT))):
+        some = [row for row in made if row[0] == head]
+        x = np.array([[row[3][name] for name in names] for row in some])
+        y, folds = np.array([row[4] for row in some]), np.array([row[5] for row in some])
+        signs = np.array([-1 if name in ("asked", "looks") else 1 for name in names])
+        w, b, p = fit_head(x, y, folds, signs)
+        heads[head] = (names, w, b)
+        columns += [
+            (number, places[row[1]], row[2], chance) for row, chance in zip(some, p, strict=True)
+        ]
+    head, conversation, turn, chance = map(np.array, zip(*columns, strict=True))
+    first = np.array([-1 if row.first is None else row.first for row in rows])
+    fold = np.array([scenario_folds(rows)[row.scenario] for row in rows])
+    folds = Folds(head, conversation, turn, chance, first, fold)
+    limits = folds.limits()
+    print("by folds of train and dev:", folds.outcome(limits))
+    # Limits flatter where they are measured on what chose them.
+    others = np.stack([folds.limits(fold != number) for number in range(FOLDS)])
+    print("with limits chosen on the other folds:", folds.outcome(others[fold]))
     return {
-        "F1": round(f1(right, len(over), len(bad)), 4),
-        "exact": round(exact / len(bad), 4),
-        "fine flagged": round((len(over) - right) / (len(rows) - len(bad)), 4),
+        name: (*row, float(limit)) for (name, row), limit in zip(heads.items(), limits, strict=True)
     }
 
 
@@ -364,7 +433,9 @@ def main() -> None:
         return
     auditor = auditor_of(chosen.experts)
     if chosen.fit:
-        fit(auditor)
+        rows = [row for row in written_conversations() if row.part != "test"]
+        write_heads(fit_turns(rows, features(auditor, rows)))
+        fit_users(auditor)
     if chosen.part:
         written(auditor, chosen.part)
     if chosen.rjudge:

@@ -1,14 +1,15 @@
 """Many streams through the guard at once: who is answered, how late, and who is sent away.
 
     python bench/guard_load.py [--streams 200] [--rounds 3] [--experts minilm] [--queue 64]
-        [--hold reply|sentences] [--pause 0]
+        [--hold reply|sentences|both] [--pause 0]
 
 A scripted chatbot streams a reply of some 60 words, no two alike; `moralscope serve --guard` stands
 before it and blocks what is flagged. All streams start at the same moment. Wanted: every request is
 answered or gets 429 at once, no error, and those that are answered are answered within --timeout.
 A client that got 429 comes back after `Retry-After` until it is served (`came back`). For the time
-to the first words, compare `--streams 1 --rounds 10 --pause 0.5` with and without `--hold
-sentences`: the chatbot then takes half a second for each of its sentences of ten words.
+to the first words run `--streams 1 --rounds 10 --pause 0.5 --hold both`: two guards, with and
+without `--stream-hold sentences`, are asked in turn, and the chatbot takes half a second for each
+of its sentences of ten words.
 """
 
 import argparse
@@ -23,7 +24,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 
 import httpx2
@@ -99,11 +103,13 @@ async def stream(
         return time.perf_counter() - started, time.perf_counter() - began, first
 
 
-async def measure(url: str, streams: int, rounds: int) -> None:
+async def measure(urls: dict[str, str], streams: int, rounds: int) -> None:
     limits = httpx2.Limits(max_connections=streams)
+    firsts: dict[str, list[float]] = {hold: [] for hold in urls}
     async with httpx2.AsyncClient(timeout=600, limits=limits, trust_env=False) as client:
-        await stream(client, url, Counter())  # loads the models
-        for number in range(rounds):
+        for url in urls.values():
+            await stream(client, url, Counter())  # loads the models
+        for number, (hold, url) in product(range(rounds), urls.items()):
             seen: Counter[str] = Counter()
             began = time.perf_counter()
             pairs = await asyncio.gather(*(stream(client, url, seen) for _ in range(streams)))
@@ -111,14 +117,38 @@ async def measure(url: str, streams: int, rounds: int) -> None:
             last, whole, first = (
                 np.quantile(column, [0.5, 0.95, 1]) for column in zip(*pairs, strict=True)
             )
+            firsts[hold].append(first[0])
             print(
-                f"round {number + 1}: {streams} streams in {seconds:.1f} s "
+                f"round {number + 1}, {hold}: {streams} streams in {seconds:.1f} s "
                 f"({seen['served'] / seconds:.1f} a second): {dict(seen)}; "
                 f"a request p50 {last[0]:.2f} s, p95 {last[1]:.2f} s, max {last[2]:.2f} s; "
                 f"first words p50 {first[0]:.2f} s; "
                 f"with all tries p50 {whole[0]:.1f} s, p95 {whole[1]:.1f} s",
                 flush=True,
             )
+    if len(firsts) > 1:
+        early, late = np.median(firsts["sentences"]), np.median(firsts["reply"])
+        print(
+            f"first words: {early:.2f} s by sentence, {late:.2f} s held; ratio {early / late:.2f}"
+        )
+
+
+@contextmanager
+def served(log: Path, words: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Run a guard; yield its address and the number of its process."""
+    with log.open("w") as file:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "moralscope", "serve", *words], stderr=file, stdout=file
+        )
+    try:
+        while not (said := re.search(r"http://127\.0\.0\.1:\d+", log.read_text())):
+            if server.poll() is not None:
+                raise SystemExit(log.read_text())
+            time.sleep(0.2)
+        yield f"{said[0]}/v1/chat/completions", server.pid
+    finally:
+        server.terminate()
+        server.wait(60)
 
 
 def main() -> None:
@@ -127,35 +157,29 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--experts", default="minilm")
     parser.add_argument("--queue", type=int, default=64)
-    parser.add_argument("--hold", default="reply")
+    parser.add_argument("--hold", choices=("reply", "sentences", "both"), default="reply")
     parser.add_argument("--pause", type=float, default=0.0)
     chosen = parser.parse_args()
     bot = Server(("127.0.0.1", 0), Chatbot)
     bot.pause = chosen.pause
     threading.Thread(target=bot.serve_forever, daemon=True).start()
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "log")
-        words = ["--guard", f"http://127.0.0.1:{bot.server_port}/v1", "--guard-action", "block"]
-        words += ["--stream-hold", chosen.hold]
-        words += ["--experts", chosen.experts, "--queue", str(chosen.queue), "--port", "0"]
-        with log.open("w") as file:
-            server = subprocess.Popen(
-                [sys.executable, "-m", "moralscope", "serve", *words], stderr=file, stdout=file
+    words = ["--guard", f"http://127.0.0.1:{bot.server_port}/v1", "--guard-action", "block"]
+    words += ["--experts", chosen.experts, "--queue", str(chosen.queue), "--port", "0"]
+    holds = ("reply", "sentences") if chosen.hold == "both" else (chosen.hold,)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        guards = {
+            hold: stack.enter_context(served(Path(folder, hold), [*words, "--stream-hold", hold]))
+            for hold in holds
+        }
+        urls = {hold: url for hold, (url, _) in guards.items()}
+        asyncio.run(measure(urls, chosen.streams, chosen.rounds))
+        for hold, (_, process) in guards.items():
+            status = Path(f"/proc/{process}/status").read_text()
+            print(
+                f"{hold}: memory {int(status.split('VmHWM:')[1].split()[0]) / 1024:.0f} MB at most"
             )
-        try:
-            while not (said := re.search(r"http://127\.0\.0\.1:\d+", log.read_text())):
-                if server.poll() is not None:
-                    raise SystemExit(log.read_text())
-                time.sleep(0.2)
-            asyncio.run(measure(f"{said[0]}/v1/chat/completions", chosen.streams, chosen.rounds))
-            status = Path(f"/proc/{server.pid}/status").read_text()
-            kilobytes = int(status.split("VmHWM:")[1].split()[0])
-            print(f"memory {kilobytes / 1024:.0f} MB at most")
-            print(f"load of the machine {os.getloadavg()[0]:.1f}")
-        finally:
-            server.terminate()
-            server.wait(60)
-            bot.shutdown()
+        print(f"load of the machine {os.getloadavg()[0]:.1f}")
+    bot.shutdown()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How good audits by rules of one's own are: whole organisations that taught nothing.
 
     python bench/own_rules.py [mpnet|FOLDER] [--part dev|test] [--limits] [--retrieve] [--sizes]
-        [--speed] [--learn] [--budget] [--warrant]
+        [--speed] [--learn] [--budget] [--warrant] [--cascade]
 
 Every reply is audited by the eight rules of its organisation and nothing else. Breaches are
 replies that break at least one rule, false alarms fine replies that are flagged; a minimal pair is
@@ -10,7 +10,9 @@ on dev), `--retrieve` finds rules instead of reading the book whole, `--sizes` j
 into larger books, `--speed` times one reply against 20 rules. `--learn` prints the learning curve
 of `rules learn`, `--budget` how many rules keep a budget of false alarms that was set on fine
 replies of the other organisations, `--warrant` how the pair accuracy of `rules warrant` and the
-accuracy on the written exchanges go together. These three print nothing else. Look at test once.
+accuracy on the written exchanges go together, `--cascade` what is gained, and what share of pairs
+`large` reads, where mpnet decides alone from some probability on. These four print nothing else.
+Look at test once.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from moralscope.core.protocols import ExpertSet
+from moralscope.models.options import DEFAULT_EXPERTS, LARGE
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.experts import prepare_rule_experts
@@ -34,9 +37,10 @@ from moralscope.rules.organisations import Organisation, organisations
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rulebook import Rulebook
 from moralscope.rules.thresholds import GivenLimits, operating_points
-from moralscope.rules.verdict import TASK, Aligner
+from moralscope.rules.verdict import TASK, Aligner, alignment_pair
 from moralscope.rules.warrant_pairs import RulePair, make_pairs
 from moralscope.stats.intervals import wilson
+from moralscope.stories.experts import RULES, prepare_experts
 
 
 @dataclass
@@ -278,7 +282,41 @@ def warrants(chosen: list[Organisation], experts: ExpertSet) -> None:
         print(f"rank correlation of {name}: {value:.2f}")
 
 
-ALONE = {"--learn": learning_curve, "--budget": budgets, "--warrant": warrants}
+def cascades(chosen: list[Organisation], experts: ExpertSet) -> None:
+    """Let mpnet decide alone from each probability on: quality beside what `large` then reads."""
+    sets = [
+        prepare_experts(name, family=RULES, eight_bits=True) for name in (DEFAULT_EXPERTS, LARGE)
+    ]
+    limits = [GivenLimits().over(operating_points(one)).disagree for one in sets]
+    cases, told = [], []
+    for organisation in chosen:
+        some, labels = every_label(organisation)
+        pairs = [alignment_pair(label.rule, label.exchange) for label in labels]
+        told.append([one.expert(TASK).probabilities(pairs) for one in sets])
+        cases += some
+    small, large = (np.concatenate(rows) for rows in zip(*told, strict=True))
+    joint = np.sqrt(small * large)
+    joint /= joint.sum(1, keepdims=True)
+    column = sets[0].labels(TASK).index("disagree")
+    rules = [[entry.rule for entry in one.rules] for one in chosen for _ in cases_of(one)]
+    for sure in (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0):
+        sent = small.max(1) < sure
+        chances = iter(np.where(sent, joint[:, column], small[:, column]).tolist())
+        for case, names in zip(cases, rules, strict=True):
+            case.chances = {name: next(chances) for name in names}
+        limit = limits[1] if sure else limits[0]
+        count = len(rules[0])
+        replies = sent.reshape(-1, count).any(1).mean()
+        print(f"sure {sure:.2f}: {sent.mean():.1%} of pairs and {replies:.1%} of replies sent on")
+        print(f"  {figures(cases, limit)}")
+
+
+ALONE = {
+    "--learn": learning_curve,
+    "--budget": budgets,
+    "--warrant": warrants,
+    "--cascade": cascades,
+}
 
 
 def sizes(chosen: list[Organisation], experts: ExpertSet) -> None:

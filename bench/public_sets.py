@@ -20,10 +20,10 @@ from moralscope.pages.page import Column
 MARKS = ("<!-- begin: bench/public_sets.py -->", "<!-- end -->")
 FIGURE, SHARE = Column("", "interval", 2), Column("", "share interval", 0)
 QUALITY = (
-    "| set | model | cases | F1 | tuned F1 | AUC | recall | false alarms | ms a case "
+    "| set | model | cases | F1 | tuned F1 | AUC | recall | false alarms | ms per case "
     "| seen in training |"
 )
-CHOICES = "| choices between two actions | model | cases | right | ms a case | seen in training |"
+CHOICES = "| choices between two actions | model | cases | right | ms per case | seen in training |"
 PUBLISHED = "| set | published by others (not measured here) | source | read on |"
 
 

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Tutorial: audit a chatbot by your own rules
 #
-# You run a support chatbot with rules of the house. Which replies break one, which words did it,
-# and how far can the model be trusted with a rule that it has never seen?
+# You run a support chatbot with house rules. Which replies break a rule, which words did it,
+# and how far can you trust the model with a rule that it has never seen?
 
 # %%
 from pathlib import Path
@@ -13,7 +13,7 @@ from moralscope.rules.records import Exchange
 # %% [markdown]
 # ## 1. Write the rules
 #
-# One sentence each, as you would tell a colleague. The severity goes from 1 to 5.
+# Write one sentence per rule, as you would say it to a colleague. The severity is 1 to 5.
 
 # %%
 rulebook = Path("house.yaml")
@@ -46,29 +46,29 @@ for row in audited.results:
         print("        evidence:", repr(span.text))
 
 # %% [markdown]
-# The score ranks replies from worst (-1) to best (+1). Where words are named as evidence, the
-# audit was repeated without them, and the reply was no longer flagged.
+# The score ranks replies from worst (-1) to best (+1). Evidence is proved: the audit was repeated
+# without these words, and the reply was no longer flagged.
 #
 # ## 3. Ask for a warrant
 #
 # Before a rule decides anything, ask how well this model can enforce it. The warrant tries the rule
-# on pairs of replies that break and keep it, and on 120 harmless replies.
+# on pairs of replies that break and follow it, and on 120 harmless replies.
 
 # %%
 warrant = moralscope.warrant(rulebook=rulebook)
 for row in warrant.results:
     print(f"{row.rule}  →  {row.word}")
     pairs = row.pairs
-    print(f"    pairs told apart: {pairs.value:.0%} ({pairs.low:.0%} to {pairs.high:.0%})")
+    print(f"    pairs separated: {pairs.value:.0%} ({pairs.low:.0%} to {pairs.high:.0%})")
     print(f"    false alarms: {row.alarms.value:.0%} (at most {row.alarms.high:.0%})")
 
 # %% [markdown]
-# "With review" means: let it flag, and let a person look. Labelled replies of your own make the
-# warrant better founded, and `learn_rules` learns from them.
+# "With review" means: let it flag, and let a person look. Your own labelled replies make the
+# warrant more reliable, and `learn_rules` learns from them.
 #
 # ## 4. Make it a gate
 #
-# In a pipeline the same audit fails the build when too many replies are flagged.
+# In a pipeline, the same audit fails the build when too many replies are flagged.
 
 # %%
 gated = moralscope.audit(replies, rulebooks=(rulebook,), gate="flagged<=25%")

@@ -3,7 +3,7 @@
 #
 # You have an embedding model. Which actions does it place near "good" and which near "bad", how
 # sure is that, and does a second way of asking agree? Everything runs on your machine; the weights
-# are fetched once.
+# are downloaded once.
 
 # %%
 from pathlib import Path
@@ -15,9 +15,9 @@ actions = ["help old people", "thank my teacher", "read a book", "kill time", "k
 # %% [markdown]
 # ## 1. Score some actions
 #
-# The axis `direction` lies between good and bad in the model's own space. Positive is good,
-# negative is bad. In place of `minilm`, name the folder of your own sentence-transformers model or
-# its hub id.
+# The axis `direction` runs from bad to good in the model's own space. Positive is good, negative
+# is bad. In place of `minilm`, name the folder of your own sentence-transformers model or its hub
+# id.
 
 # %%
 scores = moralscope.score(actions, axis="direction", encoder="minilm")
@@ -27,7 +27,7 @@ scores
 # ## 2. Look at the spread
 #
 # A score is a mean over several wordings of the same question, and its interval shows how much the
-# wordings disagree. Where the interval contains zero, the model has no clear opinion.
+# wordings disagree. If the interval contains zero, the model has no clear opinion.
 
 # %%
 for row in sorted(scores.results, key=lambda row: row.score):
@@ -35,8 +35,8 @@ for row in sorted(scores.results, key=lambda row: row.score):
     print(f"{row.action:18} {row.score:+.2f}  [{row.low:+.2f}, {row.high:+.2f}]  {clear}")
 
 # %% [markdown]
-# "Kill time" comes out bad and clearly so: this small model reads the verb more than the phrase.
-# Such a finding is what an audit is for.
+# "Kill time" is clearly bad here: this small model reads the verb more than the phrase. An audit is
+# for finding such things.
 #
 # ## 3. Ask in another way
 #
@@ -52,9 +52,9 @@ for name, record in (("direction", scores), ("choice", choice), ("judge", judge)
 # %% [markdown]
 # ## 4. Keep the run, and compare the next version of the model with it
 #
-# A saved run is a baseline. `compare_runs` tests every difference and holds it against a gate;
-# `gate.require()` would raise where it is not met. Here the "next version" is another encoder
-# without weights, which knows nothing of morals: the gate is not met.
+# A saved run is a baseline. `compare_runs` tests every difference and checks a gate;
+# `gate.require()` raises an error if the gate is not met. Here the "next version" is an encoder
+# without weights that knows nothing about morals, so the gate is not met.
 
 # %%
 moralscope.write_record(scores, Path("before.json"))

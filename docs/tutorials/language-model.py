@@ -3,7 +3,7 @@
 #
 # A language model's answer to a dilemma depends on what you list first, which option you call A,
 # and how you ask. `survey` asks in every order, form and wording, and separates the choice from
-# these habits. This tutorial asks a small model; with your own it is one name.
+# these habits. This tutorial asks a small model; to ask your own, change its name.
 
 # %%
 from pathlib import Path
@@ -13,7 +13,7 @@ import moralscope
 # %% [markdown]
 # ## 1. Write dilemmas
 #
-# `better` says which action you hold to be better, where you want that compared.
+# `better` says which action you call better; leave it out if you don't want that compared.
 
 # %%
 dilemmas = Path("dilemmas.csv")
@@ -52,9 +52,9 @@ for name, bias in figures.biases.items():
     print(f"{name:11} {bias.value:+.2f}  ({bias.low:+.2f} to {bias.high:+.2f})")
 
 # %% [markdown]
-# Two dilemmas cannot establish a bias: the intervals are wide, and the survey says so instead of
-# hiding it. With fifty dilemmas of your own field they become narrow. A low answer mass means that
-# the model would rather say something else: read its likelihoods with care.
+# Two dilemmas cannot establish a bias: the intervals are wide. With fifty dilemmas of your own
+# field they become narrow. A low answer mass means that the model would rather say something
+# else: read its likelihoods with care.
 #
 # ## 4. Read the report
 

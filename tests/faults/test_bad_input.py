@@ -1,4 +1,8 @@
-"""What the command line does with bad input, bad disks and bad timing."""
+"""What the command line does with bad input, bad disks and bad timing.
+
+Input is refused in this process, which saves its start; what a signal or a full disk does to a
+process is seen in one of its own: `started`.
+"""
 
 import json
 import os
@@ -15,8 +19,8 @@ from moralscope.models.store import Store
 COMMAND = [sys.executable, "-m", "moralscope"]
 
 
-def run(*words, stdin=b"", env=None, **options):
-    return subprocess.run(
+def started(*words, stdin=b"", env=None, **options):
+    done = subprocess.run(
         [*COMMAND, *map(str, words)],
         input=stdin,
         capture_output=True,
@@ -25,20 +29,22 @@ def run(*words, stdin=b"", env=None, **options):
         check=False,
         **options,
     )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def the_error(done, code):
-    lines = done.stderr.decode().strip().splitlines()
-    assert done.returncode == code, lines
+    ended, _, err = done
+    lines = err.strip().splitlines()
+    assert ended == code, lines
     assert len(lines) == 1, lines
     assert lines[0].startswith("error: ")
     return lines[0]
 
 
-def test_a_million_actions_on_stdin_are_refused_in_one_line():
+def test_a_million_actions_on_stdin_are_refused_in_one_line(run):
     done = run("score", "-e", "scripted", "--json", stdin=b"kill time\n" * 1_000_000)
     assert "stdin holds more than 200,000 actions" in the_error(done, 2)
-    assert done.stdout == b""
+    assert done[1] == ""
 
 
 @pytest.mark.slow
@@ -46,12 +52,13 @@ def test_more_actions_are_scored_as_a_corpus(tmp_path):
     path = tmp_path / "actions.csv"
     deeds = [f"kill {number % 5000} people" for number in range(300_000)]
     path.write_text("\n".join(["action", *deeds]))
-    done = run("score", "-e", "scripted", "--json", "--file", path, "--out", f"{tmp_path}/out/")
-    assert done.returncode == 0
-    assert json.loads(done.stdout)["statistics"]["corpus"]["rows"] == 300_000
+    words = ("score", "-e", "scripted", "--json", "--file", path, "--out", f"{tmp_path}/out/")
+    code, out, err = started(*words)
+    assert code == 0, err
+    assert json.loads(out)["statistics"]["corpus"]["rows"] == 300_000
 
 
-def test_a_megabyte_in_one_action_is_refused(tmp_path):
+def test_a_megabyte_in_one_action_is_refused(run, tmp_path):
     path = tmp_path / "actions.txt"
     path.write_text("kill time\n" + "x" * 1_000_000 + "\n")
     done = run("score", "-e", "scripted", "--file", path)
@@ -60,23 +67,22 @@ def test_a_megabyte_in_one_action_is_refused(tmp_path):
     assert "number 1 has 100,001 characters" in the_error(done, 2)
 
 
-def test_invalid_utf8_is_refused_by_line():
+def test_invalid_utf8_is_refused_by_line(run):
     done = run("score", "-e", "scripted", stdin=b"kill time\nkill \xe9t\xe9\n")
     assert "stdin line 2 is not valid UTF-8" in the_error(done, 2)
 
 
-def test_a_template_without_a_blank_is_refused_by_line(tmp_path):
+def test_a_template_without_a_blank_is_refused_by_line(run, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("prompts:\n  - question: Should I?\n    yes: 'Yes.'\n    no: 'No.'\n")
     done = run("score", "kill time", "-e", "scripted", "--template", path)
     assert "mine.yaml line 2 has the question 'Should I?' without one {}" in the_error(done, 2)
 
 
-def test_offline_with_nothing_cached_says_what_to_run_where(tmp_path):
-    env = {"MORALSCOPE_HOME": str(tmp_path / "home"), "MORALSCOPE_OFFLINE": "1"}
-    line = the_error(run("score", "kill time", env=env), 1)
+def test_offline_with_nothing_cached_says_what_to_run_where(run, empty_home):
+    line = the_error(run("score", "kill time"), 1)
     assert "moralscope models pull mpnet" in line
-    assert str(tmp_path / "home") in line
+    assert str(empty_home) in line
 
 
 def linked_home(tmp_path, folder):
@@ -96,28 +102,32 @@ def linked_home(tmp_path, folder):
     return home
 
 
-def test_a_flipped_byte_is_refused_by_name(tmp_path, minilm_folder):
+def test_a_flipped_byte_is_refused_by_name(run, tmp_path, minilm_folder, monkeypatch):
     home = linked_home(tmp_path, minilm_folder)
     weights = home / "models" / "minilm" / "model.safetensors"
     data = bytearray(weights.read_bytes())
     data[len(data) // 2] ^= 1
     weights.unlink()
     weights.write_bytes(data)
-    env = {"MORALSCOPE_HOME": str(home), "MORALSCOPE_OFFLINE": "1"}
+    monkeypatch.setenv("MORALSCOPE_HOME", str(home))
+    monkeypatch.setenv("MORALSCOPE_OFFLINE", "1")
     for words in (["score", "kill time", "-e", "minilm"], ["models", "verify", "minilm"]):
-        line = the_error(run(*words, env=env), 1)
+        line = the_error(run(*words), 1)
         assert "model.safetensors" in line
         assert "minilm" in line
 
 
-def test_a_cache_that_cannot_be_written_costs_a_warning_not_the_run(tmp_path, use_lite_folder):
+def test_a_cache_that_cannot_be_written_costs_a_warning_not_the_run(
+    run, tmp_path, use_lite_folder, monkeypatch
+):
     home = linked_home(tmp_path, use_lite_folder)
     (home / "cache").write_text("a file where a folder should be")
-    done = run("score", "kill time", "-e", "use-lite", "--json", env={"MORALSCOPE_HOME": str(home)})
-    assert done.returncode == 0
-    (line,) = done.stderr.decode().strip().splitlines()
+    monkeypatch.setenv("MORALSCOPE_HOME", str(home))
+    code, out, err = run("score", "kill time", "-e", "use-lite", "--json")
+    assert code == 0
+    (line,) = err.strip().splitlines()
     assert line.startswith("warning: the embedding cache")
-    assert json.loads(done.stdout)["results"][0]["action"] == "kill time"
+    assert json.loads(out)["results"][0]["action"] == "kill time"
 
 
 def test_a_disk_that_fills_while_the_record_is_written_leaves_nothing(tmp_path):
@@ -127,7 +137,7 @@ def test_a_disk_that_fills_while_the_record_is_written_leaves_nothing(tmp_path):
 
     actions = b"".join(b"kill %d people\n" % number for number in range(2000))
     out = tmp_path / "run.json"
-    done = run("score", "-e", "scripted", "--out", out, stdin=actions, preexec_fn=little_room)
+    done = started("score", "-e", "scripted", "--out", out, stdin=actions, preexec_fn=little_room)
     assert "could not be written" in the_error(done, 1)
     assert list(tmp_path.iterdir()) == []
 
@@ -153,9 +163,9 @@ def test_ctrl_c_is_one_line_and_the_cache_stays_sound(tmp_path, use_lite_folder)
         "error: interrupted; run the same command again"
     ]
     assert stdout == b""
-    again = run("score", "kill 1 hours of my time", "-e", "use-lite", "--json", env=env)
-    assert again.returncode == 0
-    assert again.stderr == b""
+    again = started("score", "kill 1 hours of my time", "-e", "use-lite", "--json", env=env)
+    assert again[0] == 0
+    assert again[2] == ""
     assert Store(home).verify("use-lite")
 
 
@@ -207,8 +217,8 @@ def test_a_hundred_thousand_actions_stay_under_two_gigabytes(tmp_path, minilm_fo
         (("serve", "--queue", "0"), "queue is 0; give 1 to 10,000"),
     ],
 )
-def test_values_that_mean_nothing_are_refused_before_any_work(words, said):
-    done = run(*words)
-    (line,) = done.stderr.decode().splitlines()
-    assert (done.returncode, done.stdout) == (2, b"")
+def test_values_that_mean_nothing_are_refused_before_any_work(run, words, said):
+    code, out, err = run(*words)
+    (line,) = err.splitlines()
+    assert (code, out) == (2, "")
     assert said in line

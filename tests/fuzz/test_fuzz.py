@@ -53,7 +53,7 @@ def test_mutated_files_are_read_or_refused_in_one_line(name, tmp_path_factory):
     target, folder = TARGETS[name], tmp_path_factory.mktemp(name)
 
     @settings(
-        max_examples=40,
+        max_examples=15,  # CI gives each a thousand more: tests/fuzz/run.py
         deadline=None,
         database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -9,9 +9,9 @@ from typing import Any
 
 from moralscope.annotation.forms import load_form, one_of
 from moralscope.annotation.options import DECISIONS, AdjudicateOptions, DecideOptions
-from moralscope.annotation.projects import open_project
+from moralscope.annotation.projects import open_project, project_record
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options, plain_options
+from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord, Statistics, absent
 from moralscope.core.registry import did_you_mean
 
@@ -58,41 +58,28 @@ def decide(
         else:
             lift = action == "lift"
             decision = service.settle(lead, subject, lift=lift, answer=chosen.reason)
-    config: dict[str, Any] = {"folder": str(folder), "action": action, "subject": subject}
-    config["options"] = plain_options(chosen)
-    return RunRecord("annotate decide", seed=0, config=config, models=[], results=[decision])
+    settings: dict[str, Any] = {"action": action, "subject": subject, "options": chosen}
+    return project_record("annotate decide", folder, [decision], **settings)
 
 
 def list_decisions(folder: Path) -> RunRecord:
     """List decisions: where an appeal waits first, then the newest."""
     with open_project(folder) as service:
         decisions = service.decisions(service.owner)
-    return RunRecord(
-        "annotate decisions",
-        seed=0,
-        config={"folder": str(folder)},
-        models=[],
-        results=decisions,
-        statistics=DecisionStatistics(
-            decisions=len(decisions),
-            in_force=sum(one.holds for one in decisions),
-            appeals_waiting=sum(one.waits for one in decisions),
-        ),
+    statistics = DecisionStatistics(
+        decisions=len(decisions),
+        in_force=sum(one.holds for one in decisions),
+        appeals_waiting=sum(one.waits for one in decisions),
     )
+    return project_record("annotate decisions", folder, decisions, statistics)
 
 
 def list_disputed(folder: Path) -> RunRecord:
     """List the items on which annotators differ, with everybody's answers; undecided ones first."""
     with open_project(folder) as service:
         items = service.disputed(service.owner)
-    return RunRecord(
-        "annotate adjudicate",
-        seed=0,
-        config={"folder": str(folder)},
-        models=[],
-        results=items,
-        statistics=AdjudicateStatistics(len(items), sum(one.final is None for one in items)),
-    )
+    statistics = AdjudicateStatistics(len(items), sum(one.final is None for one in items))
+    return project_record("annotate adjudicate", folder, items, statistics)
 
 
 def adjudicate(
@@ -130,11 +117,7 @@ def adjudicate(
                 raise InputError(f"--set has '{text[:60]}'", remedy)
             answer[name] = fields[name].kind.parse(fields[name], value, disputed[item].item.texts)
         final = service.adjudicate(service.owner, item, answer, chosen.comment)
-    return RunRecord(
-        "annotate adjudicate",
-        seed=0,
-        config={"folder": str(folder), "item": item, "options": plain_options(chosen)},
-        models=[],
-        results=[final],
-        statistics=AdjudicateStatistics(),
+    settings = {"item": item, "options": chosen}
+    return project_record(
+        "annotate adjudicate", folder, [final], AdjudicateStatistics(), **settings
     )

@@ -21,12 +21,7 @@ from moralscope.annotation.groups import (
 )
 from moralscope.annotation.judgments import FieldRatings
 from moralscope.core.records import Interval
-from moralscope.stats.agreement import (
-    agreement,
-    cohen_kappa,
-    fleiss_kappa,
-    percent_agreement,
-)
+from moralscope.stats.agreement import agreement, cohen_kappa, fleiss_kappa, percent_agreement
 from moralscope.stats.intraclass import IntraclassForm, intraclass_forms
 from moralscope.stats.ratings import RESAMPLES, Floats
 from moralscope.stats.significance import group_differences

@@ -25,6 +25,7 @@ from moralscope.annotation.records import (
     Project,
 )
 from moralscope.core.errors import InputError
+from moralscope.core.records import grouped
 from moralscope.io.files import csv_bytes, escape_cell
 
 ROW_SCHEMA = "moralscope.annotations/1"
@@ -175,10 +176,7 @@ def human_rows(rows: Iterable[AnswerRow]) -> list[dict[str, Any]]:
 
 def story_rows(project: Project, rows: Sequence[AnswerRow]) -> Iterator[dict[str, Any]]:
     """Yield the stories that most of those who checked them found without fault."""
-    checks: dict[str, list[AnswerRow]] = {}
-    for row in rows:
-        if row.form != project.task:
-            checks.setdefault(row.item, []).append(row)
+    checks = grouped((row.item, row) for row in rows if row.form != project.task)
     sentences = [field.name for field in load_form(project.task).fields if field.kind.exported]
     wanted = project.policies.validators_per_item
     for row in rows:

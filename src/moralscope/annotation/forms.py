@@ -22,6 +22,7 @@ from moralscope.annotation.questions import AnswerChoice
 from moralscope.annotation.records import Question, Questionnaire, TaskForm
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
+from moralscope.core.records import grouped
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import shipped_yaml
 
@@ -158,8 +159,6 @@ def checked_about(about: Mapping[str, Any]) -> dict[str, str]:
 
 def mean_weights(statements: Mapping[str, int]) -> dict[str, float]:
     """Return the mean answer for each foundation that was answered at all."""
-    weights: dict[str, list[int]] = {}
-    for one in load_questionnaire().statements:
-        if one.id in statements:
-            weights.setdefault(one.foundation, []).append(statements[one.id])
+    asked = [one for one in load_questionnaire().statements if one.id in statements]
+    weights = grouped((one.foundation, statements[one.id]) for one in asked)
     return {name: fmean(values) for name, values in weights.items()}

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from moralscope.core.errors import InputError
+from moralscope.core.records import grouped
 from moralscope.core.registry import did_you_mean
 from moralscope.stats.agreement import LEVELS
 from moralscope.stats.ratings import Ints, Rating, RatingTable, long_table
@@ -77,9 +78,7 @@ def by_field(
         Field → nominal, ordinal, interval, ratio, several or text; the others are guessed.
     """
     levels = levels or {}
-    rows: dict[str, list[PersonJudgment]] = {}
-    for one in judgments:
-        rows.setdefault(one[2], []).append(PersonJudgment(*one))
+    rows = grouped((one[2], PersonJudgment(*one)) for one in judgments)
     for name, level in levels.items():
         if level not in FIELD_LEVELS:
             raise InputError(

@@ -25,8 +25,8 @@ from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options, option_fields, plain_options
-from moralscope.core.records import RunRecord, Statistics
+from moralscope.core.options import Options, chosen_options, option_fields, plain_options
+from moralscope.core.records import NoStatistics, RunRecord, Statistics
 from moralscope.io.documents import Document, read_document
 from moralscope.io.files import write_whole
 from moralscope.io.tables import parse_columns
@@ -180,6 +180,21 @@ class ExportStatistics(Statistics):
     answers: int
 
 
+def project_record(
+    job: str,
+    folder: Path,
+    results: Sequence[Any] = (),
+    statistics: Statistics | None = None,
+    **config: Any,
+) -> RunRecord:
+    """Return the record of a command on a project; it asks no model, and draws nothing."""
+    plain = {"folder": str(folder), **config}
+    if isinstance(config.get("options"), Options):
+        plain["options"] = plain_options(config["options"])
+    sums = NoStatistics() if statistics is None else statistics
+    return RunRecord(job, seed=0, config=plain, models=[], results=results, statistics=sums)
+
+
 def init_project(
     folder: Path, task: str, items: Path, options: InitOptions | None = None, **keywords: Any
 ) -> tuple[RunRecord, Invitation]:
@@ -225,13 +240,9 @@ def init_project(
         service.add_items(service.owner, texts, staging=staging)
         invitation = service.invite(service.owner, "lead", "lead")
         write_project(project, folder)
-    config: dict[str, Any] = {"folder": str(folder), "task": task, "items": str(items)}
-    config["options"] = plain_options(chosen)
     statistics = InitStatistics(items=len(texts) - staging, **asdict(policies))
-    record = RunRecord(
-        "annotate init", seed=0, config=config, models=[], results=[], statistics=statistics
-    )
-    return record, invitation
+    settings = {"task": task, "items": str(items), "options": chosen}
+    return project_record("annotate init", folder, [], statistics, **settings), invitation
 
 
 def open_project(folder: Path) -> AnnotationService:
@@ -251,11 +262,8 @@ def add_items(
     with open_project(folder) as service:
         texts = read_items(items, service.project.task, columns)
         added = service.add_items(service.owner, texts)
-    config = {"folder": str(folder), "items": str(items), "options": plain_options(chosen)}
-    statistics = ImportStatistics(added)
-    return RunRecord(
-        "annotate import", seed=0, config=config, models=[], results=[], statistics=statistics
-    )
+    settings = {"items": str(items), "options": chosen}
+    return project_record("annotate import", folder, [], ImportStatistics(added), **settings)
 
 
 def export_project(
@@ -273,27 +281,18 @@ def export_project(
             rows = service.audit_log(lead, None)
         else:
             rows = service.facts(lead) if shape == "people" else service.answers(lead, stage)
-    config: dict[str, Any] = {"folder": str(folder), "shape": shape, "stage": stage}
-    config["options"] = plain_options(chosen)
+    settings = {"shape": shape, "stage": stage, "options": chosen}
     statistics = ExportStatistics(str(path), len(rows))
-    return RunRecord(
-        "annotate export", seed=0, config=config, models=[], results=[], statistics=statistics
-    )
+    return project_record("annotate export", folder, [], statistics, **settings)
 
 
 def project_status(folder: Path) -> RunRecord:
     """Say how far a project is, and who did what."""
     with open_project(folder) as service:
         overview, project = service.overview(service.owner), service.project
-    progress = {name: overview[name] for name in overview if name != "people"}
-    return RunRecord(
-        "annotate status",
-        seed=0,
-        config={"folder": str(folder), "name": project.name, "task": project.task},
-        models=[],
-        results=overview.people,
-        statistics=ProjectProgress(**progress),
-    )
+    progress = ProjectProgress(**{n: overview[n] for n in overview if n != "people"})
+    settings = {"name": project.name, "task": project.task}
+    return project_record("annotate status", folder, overview.people, progress, **settings)
 
 
 def lead_link(folder: Path) -> Invitation:

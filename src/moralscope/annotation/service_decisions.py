@@ -32,13 +32,7 @@ from moralscope.annotation.records import (
     Person,
     TaskForm,
 )
-from moralscope.annotation.service_base import (
-    Row,
-    change_row,
-    decision_of,
-    own_id,
-    random_id,
-)
+from moralscope.annotation.service_base import Row, change_row, decision_of, own_id, random_id
 from moralscope.annotation.service_lead import LeadService
 from moralscope.annotation.storage import (
     ADJUDICATIONS,
@@ -49,6 +43,7 @@ from moralscope.annotation.storage import (
     REVISIONS,
 )
 from moralscope.core.errors import InputError
+from moralscope.core.records import grouped
 
 _LONGEST = 4000
 _BLOCKABLE = ("staging", "review", "main")
@@ -156,9 +151,7 @@ class DecisionService(LeadService):
         Free texts differ always: they count only where a form asks for nothing else.
         """
         finals = self.finals(lead)
-        by_item: dict[str, list[Any]] = {}
-        for row in self.answers(lead, "main"):
-            by_item.setdefault(row.item, []).append(row)
+        by_item = grouped((row.item, row) for row in self.answers(lead, "main"))
         disputed = []
         for name, rows in by_item.items():
             form = load_form(rows[0].form)

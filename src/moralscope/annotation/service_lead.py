@@ -4,7 +4,6 @@ Names of people appear on the lead's own pages only; answers and facts carry ran
 """
 
 import dataclasses
-from collections import defaultdict
 from statistics import median
 from typing import Any
 
@@ -54,6 +53,7 @@ from moralscope.annotation.storage import (
     TOKENS,
 )
 from moralscope.core.errors import InputError
+from moralscope.core.records import grouped
 
 VERDICTS = ("good", "mend")
 _LONGEST_FEEDBACK = 4000
@@ -110,7 +110,7 @@ class LeadService(ServiceBase):
                 form=form_of(row),
                 stage=row["stage"],
                 revisions=tuple(revisions[row["id"]]),
-                reviews=tuple(reviews[row["id"]]),
+                reviews=tuple(reviews.get(row["id"], ())),
                 decision=latest.get(row["id"]),
             )
             for row in rows
@@ -327,20 +327,17 @@ class LeadService(ServiceBase):
         return list(connection.execute(query.order_by(ASSIGNMENTS.c.submitted)).mappings())
 
     def _people(self, connection: sa.Connection) -> tuple[PersonLine, ...]:
-        done: dict[str, list[Row]] = defaultdict(list)
         columns = ("person", "stage", "status", "seconds", "failed_checks")
         query = sa.select(*(ASSIGNMENTS.c[name] for name in columns))
-        for row in connection.execute(query).mappings():
-            done[row["person"]].append(row)
-        tokens: dict[str, list[str]] = defaultdict(list)
+        done = grouped((row["person"], row) for row in connection.execute(query).mappings())
         valid = sa.select(TOKENS.c.person, TOKENS.c.id).where(TOKENS.c.revoked.is_(None))
-        for person, token in connection.execute(valid.order_by(TOKENS.c.created)):
-            tokens[person].append(token)
+        by_time = connection.execute(valid.order_by(TOKENS.c.created))
+        tokens = grouped((person, token) for person, token in by_time)
         lines = []
         for row in (
             connection.execute(sa.select(PEOPLE).order_by(PEOPLE.c.created)).mappings().all()
         ):
-            assigned = done[row["id"]]
+            assigned = done.get(row["id"], [])
             submitted = [one for one in assigned if one["status"] == "submitted"]
             times = [one["seconds"] for one in submitted if one["seconds"] is not None]
             line = PersonLine(
@@ -351,7 +348,7 @@ class LeadService(ServiceBase):
                 failed_checks=sum(one["failed_checks"] for one in assigned),
                 seconds=median(times) if times else None,
                 last_seen=row["last_seen"],
-                tokens=tuple(tokens[row["id"]]),
+                tokens=tuple(tokens.get(row["id"], ())),
                 rejected=sum(one["status"] == "rejected" for one in assigned),
             )
             lines.append(line)
@@ -372,7 +369,5 @@ def _by_assignment(
     """Return the rows of some assignments as records: columns are called as fields are."""
     columns = (table.c[field.name] for field in dataclasses.fields(kind))
     query = sa.select(table.c.assignment, *columns).where(table.c.assignment.in_(mine))
-    records: dict[str, list[Any]] = defaultdict(list)
-    for assignment, *values in connection.execute(query.order_by(table.c.number)):
-        records[assignment].append(kind(*values))
-    return records
+    rows = connection.execute(query.order_by(table.c.number))
+    return grouped((assignment, kind(*values)) for assignment, *values in rows)

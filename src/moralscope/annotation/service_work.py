@@ -110,7 +110,15 @@ class WorkService(ServiceBase):
             if late:
                 change_row(connection, ASSIGNMENTS, assignment, draft=values)
             else:
-                self._save(connection, row, submission, values)
+                now = self._clock()
+                seconds = self._stopwatch.seconds(assignment)
+                if seconds is None and now >= row["started"]:  # begun before this process
+                    seconds = now - row["started"]
+                done = {"status": "submitted", "submitted": now, "seconds": seconds, "draft": {}}
+                change_row(connection, ASSIGNMENTS, assignment, **done)
+                change_row(connection, PEOPLE, person.id, last_seen=now)
+                self._add_revision(connection, row, submission, 1, values)
+                self._settle_staging(connection, row)
         if late:
             raise Conflict(
                 "your time for this item was over and others have done it",
@@ -228,19 +236,6 @@ class WorkService(ServiceBase):
         if saved["assignment"] != assignment or saved["answer"] != values:
             raise Conflict("this submission id was used before", "send a new one")
         return int(saved["number"])
-
-    def _save(
-        self, connection: sa.Connection, row: Row, submission: str, values: dict[str, Any]
-    ) -> None:
-        now = self._clock()
-        seconds = self._stopwatch.seconds(row["id"])
-        if seconds is None and now >= row["started"]:  # begun before this process
-            seconds = now - row["started"]
-        done = {"status": "submitted", "submitted": now, "seconds": seconds, "draft": {}}
-        change_row(connection, ASSIGNMENTS, row["id"], **done)
-        change_row(connection, PEOPLE, row["person"], last_seen=now)
-        self._add_revision(connection, row, submission, 1, values)
-        self._settle_staging(connection, row)
 
     def _add_revision(
         self, connection: sa.Connection, row: Row, submission: str, number: int, values: Answer

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 from moralscope.annotation.agreement import agreement_so_far
 from moralscope.annotation.forms import load_form, load_questionnaire
 from moralscope.annotation.groups import NOT_SAID, OTHERS, GroupShare, group_shares
-from moralscope.annotation.projects import open_project
+from moralscope.annotation.projects import open_project, project_record
 from moralscope.annotation.questions import AnswerChoice
 from moralscope.annotation.records import AnswerRow, QualityCounts
-from moralscope.core.records import RunRecord, Statistics
+from moralscope.core.records import RunRecord, Statistics, grouped
 from moralscope.io.files import csv_bytes
 
 if TYPE_CHECKING:
@@ -68,13 +68,10 @@ def data_statement(folder: Path) -> RunRecord:
         file = service.write_export(lead, path.with_suffix(".md"), [text.encode()], "statement")
         cells = demographics_bytes(statement.groups)
         table = service.write_export(lead, path.with_stem("demographics"), cells, "demographics")
-    return RunRecord(
-        "annotate statement",
-        seed=0,
-        config={"folder": str(folder), "smallest_group": statement.smallest_group},
-        models=[],
-        results=statement.groups,
-        statistics=StatementStatistics(**statement, file=str(file), table=str(table)),
+    statistics = StatementStatistics(**statement, file=str(file), table=str(table))
+    smallest = statement.smallest_group
+    return project_record(
+        "annotate statement", folder, statement.groups, statistics, smallest_group=smallest
     )
 
 
@@ -219,10 +216,8 @@ def _percent(share: float) -> str:
 
 def _lengths(rows: Sequence[AnswerRow]) -> list[str]:
     """Say how long texts are, in words: those shown and those written."""
-    shown: dict[str, list[int]] = {}
-    for texts in {row.item: row.texts for row in rows}.values():
-        for name, text in texts.items():
-            shown.setdefault(name, []).append(len(text.split()))
+    items = {row.item: row.texts for row in rows}.values()
+    shown = grouped((name, len(text.split())) for texts in items for name, text in texts.items())
     written: dict[str, list[int]] = {}
     for row in rows:
         for field in load_form(row.form).fields:

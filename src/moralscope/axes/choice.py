@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels, question_encoder
 from moralscope.axes.options import AxisOptions, RankOptions
@@ -29,14 +28,13 @@ from moralscope.axes.prompts import (
 )
 from moralscope.axes.templates import Template, load_template
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
-from moralscope.core.records import NOT_ADVICE, ActionScore, NoStatistics, RankedAnswer, RunRecord
+from moralscope.core.protocols import Axis, AxisCard, Encoder, Floats, Report
+from moralscope.core.records import NOT_ADVICE, ActionScore, RankedAnswer, RunRecord
 from moralscope.io.actions import check_actions
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.stats.summary import unit_rows
 
-Biases = NDArray[np.float64]
 _SHIFTED = (
     "question/answer scores are shifted against zero by the model's bias for one of the answers: "
     "compare rows with each other, not with zero"
@@ -51,7 +49,7 @@ def build_choice(
     return ChoiceMachine(question_encoder(options, models), template, seed=options.seed)
 
 
-class ChoiceMachine:
+class ChoiceMachine(Axis):
     """An `Axis`: scores actions by their question/answer bias.
 
     Parameters
@@ -60,27 +58,17 @@ class ChoiceMachine:
         Any `Encoder`.
     template
         The questions and answers; `load_template("moral")` is the papers'.
-    seed, resamples, level
+    seed
         The bootstrap over prompts that gives each score its interval.
     """
 
     name = "choice"
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        template: Template,
-        *,
-        seed: int = 0,
-        resamples: int = 2000,
-        level: float = 0.95,
-    ) -> None:
+    def __init__(self, encoder: Encoder, template: Template, *, seed: int = 0) -> None:
         self._encoder = encoder
         self._template = template
         # One set of resamples for all actions: an interval does not depend on its neighbours.
-        self._bootstrap = PromptBootstrap(
-            len(template.prompts), seed=seed, resamples=resamples, level=level
-        )
+        self._bootstrap = PromptBootstrap(len(template.prompts), seed=seed)
 
     @property
     def card(self) -> AxisCard:
@@ -113,16 +101,7 @@ class ChoiceMachine:
             for group, row, more in zip(forms, means, unread, strict=True)
         ]
 
-    def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
-    ) -> AxisRun:
-        """Score the actions of rows; other columns are not read."""
-        return AxisRun(results=self.score([row["action"] for row in rows], paraphrases, report))
-
-    def biases(self, actions: Sequence[str]) -> Biases:
+    def biases(self, actions: Sequence[str]) -> Floats:
         """Return the bias of every action (rows) under every prompt (columns)."""
         rows = in_blocks(
             forms_of(actions, None), lambda block: self._biases_block([a for (a,) in block])
@@ -134,15 +113,15 @@ class ChoiceMachine:
         ends = np.cumsum([0, *(len(group) for group in block)])
         return self._bootstrap.means([biases[start:end] for start, end in pairwise(ends)])
 
-    def _biases_block(self, actions: Sequence[str]) -> Biases:
+    def _biases_block(self, actions: Sequence[str]) -> Floats:
         questions = [text for action in actions for text in self._template.questions(action)]
         rows = self._units(questions).reshape(len(actions), len(self._template.prompts), -1)
         # cos(a, q) - cos(b, q) = (a - b) . q for unit vectors
-        biases: Biases = np.einsum("npd,pd->np", rows, self._answer_differences)
+        biases: Floats = np.einsum("npd,pd->np", rows, self._answer_differences)
         return biases
 
     @cached_property
-    def _answer_differences(self) -> NDArray[np.float64]:
+    def _answer_differences(self) -> Floats:
         """Encode each answer once per machine, however many actions follow."""
         prompts = self._template.prompts
         answers = [p.positive for p in prompts] + [p.negative for p in prompts]
@@ -150,7 +129,7 @@ class ChoiceMachine:
         rows = dict(zip(distinct, self._units(distinct), strict=True))
         return np.stack([rows[p.positive] - rows[p.negative] for p in prompts])
 
-    def _units(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def _units(self, texts: Sequence[str]) -> Floats:
         return unit_rows(self._encoder.encode(texts).astype(np.float64))
 
 
@@ -194,7 +173,6 @@ def rank(
         },
         models=model_refs([encoder]),
         results=rank_answers(encoder, question, candidates),
-        statistics=NoStatistics(),
         warnings=[NOT_ADVICE],
     )
 

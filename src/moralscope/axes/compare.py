@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels, LocalModels, build_axis
 from moralscope.axes.compare_options import CompareOptions
@@ -22,7 +21,7 @@ from moralscope.axes.records import HumanAgreement
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Axis, AxisCard, Encoder, Report
+from moralscope.core.protocols import Axis, AxisCard, Encoder, Floats, Pair, Report
 from moralscope.core.records import (
     NOT_ADVICE,
     ActionScore,
@@ -57,8 +56,6 @@ _PEOPLE = (
     "people have one yes rate an action: differences from them hold for other wordings, not for "
     "other raters"
 )
-Floats = NDArray[np.float64]
-Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

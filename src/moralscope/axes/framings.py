@@ -6,17 +6,16 @@ no rewording of an action, as an idiom for "eat dirt", that action does not coun
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from moralscope.axes.records import FramedAction, FramingFigures, Framings
 from moralscope.axes.wordings import is_sentence
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Axis, Report, Row
+from moralscope.core.protocols import Axis, Row
 from moralscope.core.records import ActionScore
+from moralscope.io.documents import shipped_toml
 from moralscope.stats.gates import GateResult, check_gate, parse_gate
 from moralscope.stats.intervals import wilson
 from moralscope.stories.norms.first_person import past_of_base
@@ -70,9 +69,7 @@ def reframe(action: str, framing: str) -> str | None:
     return str(table["form"]).replace("{}", action)
 
 
-def score_framings(
-    axis: Axis, rows: Sequence[Row], plain: Sequence[ActionScore], report: Report | None = None
-) -> Framings:
+def score_framings(axis: Axis, rows: Sequence[Row], plain: Sequence[ActionScore]) -> Framings:
     """Score each action under every framing that can put it otherwise."""
     asked = [
         (name, row, before, text)
@@ -85,7 +82,7 @@ def score_framings(
             "framings reword phrases, and all actions are sentences",
             'write them as "kill time", not "Sam kills time."',
         )
-    run = axis.score_rows([{**row, "action": text} for _, row, _, text in asked], None, report)
+    run = axis.score_rows([{**row, "action": text} for _, row, _, text in asked])
     framed = [
         FramedAction(
             action=row["action"],
@@ -124,5 +121,4 @@ def gate_framings(expression: str, framings: Framings) -> GateResult:
 
 @cache
 def _tables() -> dict[str, Any]:
-    text = resources.files(__package__).joinpath("data/framings.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return shipped_toml("moralscope.axes", "framings.toml")

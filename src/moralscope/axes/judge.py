@@ -20,7 +20,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels
 from moralscope.axes.judge_answers import JudgeAnswers
@@ -35,7 +34,7 @@ from moralscope.axes.wordings import (
     wordings,
 )
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.protocols import AxisCard, AxisRun, ExpertSet, Report, Row
+from moralscope.core.protocols import AxisCard, AxisRun, ExpertSet, Floats, Report, Row
 from moralscope.core.records import ActionScore
 from moralscope.io.actions import check_text
 from moralscope.stories.evaluation import THIRD
@@ -62,7 +61,6 @@ _TRAINED = (
 _BLOCK = 256
 _LIGHT = 1 / 3  # of the layers compute in 8 bits: a fifth faster, scores move by 0.003 on average
 _TINY = 1e-30  # a probability that a float32 cannot hold
-Floats = NDArray[np.float64]
 
 
 def build_judge(

@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 import numpy as np
-from numpy.typing import NDArray
 
-from moralscope.core.protocols import ExpertSet, Pair
+from moralscope.core.protocols import ExpertSet, Floats, Pair
 from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.models.store import Store
 from moralscope.models.windows import worst_of_windows
 from moralscope.stories.experts import ExpertFolder
 from moralscope.stories.tasks import ClassificationTask
-
-Floats = NDArray[np.float64]
 
 
 class JudgeAnswers:

@@ -17,27 +17,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels
 from moralscope.axes.options import AxisOptions
-from moralscope.axes.prompts import (
-    Forms,
-    PromptBootstrap,
-    forms_of,
-    in_blocks,
-    language_config,
-)
+from moralscope.axes.prompts import Forms, PromptBootstrap, forms_of, in_blocks, language_config
 from moralscope.axes.records import LanguageFigures, LanguageScore
 from moralscope.axes.templates import BLANK, Phrasing, Template, load_template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
-from moralscope.core.records import (
-    ActionScore,
-    Continuation,
-    Interval,
-    ModelRef,
-)
+from moralscope.core.protocols import AxisCard, AxisRun, Floats, LanguageModel, Report, Row
+from moralscope.core.records import ActionScore, Continuation, Interval, ModelRef
 from moralscope.stats.intervals import bootstrap_mean
 
 READINGS = ("whole", "total", "first")
@@ -48,7 +36,6 @@ _CALIBRATED = (
     "zero is what the model answers about neutral actions ('do this', 'do something', …), not a "
     "border between right and wrong"
 )
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

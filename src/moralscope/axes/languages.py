@@ -23,7 +23,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.compare_options import CompareOptions
@@ -33,7 +32,7 @@ from moralscope.axes.parallel import ParallelActions, load_parallel
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report
+from moralscope.core.protocols import Axis, Encoder, Floats, LanguageModel, Report
 from moralscope.core.records import NOT_ADVICE, Interval, RunRecord, Statistics
 from moralscope.models.encoders import load_encoder
 from moralscope.stats.correlation import Correlation, correlate
@@ -54,7 +53,6 @@ _MEANING = (
     "an action that differs may be valued otherwise, or be translated, worded or tokenised "
     "otherwise: the figures cannot tell these apart"
 )
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

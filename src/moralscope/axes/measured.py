@@ -10,12 +10,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.protocols import AxisCard
 from moralscope.core.records import Interval, SampleInterval
+from moralscope.io.documents import shipped_text
 
 LEVEL = 0.9  # of the interval of a share
 _FLOOR = 0.02  # people are never of one mind: the least variance of a share
@@ -127,6 +127,6 @@ class _Entry(PeopleMeasurement):
 
 @cache
 def _measurements() -> Mapping[tuple[str, str, str, str], PeopleMeasurement]:
-    text = resources.files(__package__).joinpath("data/people.json").read_text("utf-8")
+    text = shipped_text("moralscope.axes", "people.json")
     rows = decode(list[_Entry], json.loads(text)["measured"], "data/people.json")
     return {(row.axis, row.sha256, row.fit, row.fingerprint): row for row in rows}

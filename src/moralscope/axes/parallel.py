@@ -7,12 +7,12 @@ Ours are 32 plain actions (12 good, 12 bad, 8 neither), written by us in all lan
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from moralscope.axes.options import LANGUAGES
 from moralscope.core.errors import InputError
 from moralscope.io.actions import MAX_ACTIONS, check_text
+from moralscope.io.documents import shipped_text
 from moralscope.io.tables import Layout, Limits, TableFile
 
 SIDES = ("good", "bad", "neutral")
@@ -47,7 +47,7 @@ class ParallelActions:
 @cache
 def load_parallel() -> ParallelActions:
     """Return our own actions."""
-    text = (resources.files(__package__) / "data" / "parallel_actions.csv").read_text("utf-8")
+    text = shipped_text("moralscope.axes", "parallel_actions.csv")
     table = TableFile(text, name="our parallel actions", kind=".csv")
     return _parallel(table, unreviewed=True)
 

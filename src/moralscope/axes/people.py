@@ -9,7 +9,6 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.ratings import POOLED, Ratings, read_ratings
 from moralscope.axes.records import (
@@ -21,12 +20,12 @@ from moralscope.axes.records import (
     PopulationPair,
 )
 from moralscope.core.errors import InputError
+from moralscope.core.protocols import Floats
 from moralscope.core.records import ActionScore
 from moralscope.stats.correlation import Correlation, correlate, spearman
 from moralscope.stats.intervals import percentile_interval
 
 _DRAWS = 2000
-Floats = NDArray[np.float64]
 
 
 def human_agreement(

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.options import ENGLISH
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder, Report
+from moralscope.core.protocols import Encoder, Floats, Report
 from moralscope.models.windows import unread_tokens
 from moralscope.stats.intervals import crossed_bootstrap, percentile_interval, resample_weights
 
+_RESAMPLES = 2000
 _BLOCK = 256  # actions whose questions are in memory at once
-Floats = NDArray[np.float64]
 Forms = tuple[str, ...]  # an action and its paraphrases
 T = TypeVar("T")
 
@@ -53,24 +52,22 @@ class PromptMean:
 class PromptBootstrap:
     """Means over prompts with bootstrap intervals; one seeded set of resamples serves all."""
 
-    def __init__(
-        self, prompts: int, *, seed: int = 0, resamples: int = 2000, level: float = 0.95
-    ) -> None:
-        self._weights = resample_weights(prompts, resamples, seed)
-        self._seed, self._level = seed, level
+    def __init__(self, prompts: int, *, seed: int = 0) -> None:
+        self._weights = resample_weights(prompts, _RESAMPLES, seed)
+        self._seed = seed
 
     def means(self, tables: Sequence[Floats]) -> list[PromptMean]:
         """Summarise tables of forms x prompts; several forms widen the interval by their own."""
         if not tables:
             return []
         means = np.stack([table.mean(axis=0) for table in tables])
-        lows, highs = percentile_interval(means @ self._weights.T, self._level)
+        lows, highs = percentile_interval(means @ self._weights.T)
         rows = []
         for row, table, low, high in zip(means, tables, lows.tolist(), highs.tolist(), strict=True):
             ends = (low, high)
             if len(table) > 1:
                 drawn = crossed_bootstrap(table, self._weights, self._seed)
-                first, last = percentile_interval(drawn, self._level)
+                first, last = percentile_interval(drawn)
                 ends = (float(first[0]), float(last[0]))
             prompts = tuple(row.tolist())
             rows.append(PromptMean(sum(prompts) / len(prompts), *ends, prompts))

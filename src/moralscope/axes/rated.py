@@ -5,14 +5,14 @@ from hashlib import sha256
 
 from moralscope.axes.ratings import Ratings
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
+from moralscope.core.protocols import Axis, AxisCard, Report
 from moralscope.core.records import ActionScore, ModelRef
 from moralscope.stats.intervals import wilson
 
 PEOPLE = "people"
 
 
-class RatedActions:
+class RatedActions(Axis):
     """An `Axis` of people's answers: the share of raters who say yes, with Wilson's interval."""
 
     name = PEOPLE
@@ -53,12 +53,3 @@ class RatedActions:
             share = wilson(sum(yes for yes, _ in counts.values()), sum(map(sum, counts.values())))
             scores.append(ActionScore(action, share.value, share.low, share.high))
         return scores
-
-    def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
-    ) -> AxisRun:
-        """Return the yes rates of the rows' actions."""
-        return AxisRun(results=self.score([row["action"] for row in rows]))

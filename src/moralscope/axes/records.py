@@ -6,14 +6,7 @@ Nothing is computed here and nothing heavy imported: whatever shows a score need
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from moralscope.core.records import (
-    ActionScore,
-    Interval,
-    SampleInterval,
-    Statistics,
-    Usage,
-    absent,
-)
+from moralscope.core.records import ActionScore, Interval, SampleInterval, Statistics, Usage, absent
 from moralscope.stats.correlation import Correlation
 from moralscope.stats.gates import GateResult
 from moralscope.stats.summary import NO_SUMMARY, Summary

@@ -11,14 +11,13 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from functools import cache
 from hashlib import sha256
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from moralscope.axes.options import ENGLISH, LANGUAGES, TEMPLATES
 from moralscope.core.errors import InputError
 from moralscope.core.registry import look_up
-from moralscope.io.documents import Document, Node, read_document
+from moralscope.io.documents import Document, Node, read_document, shipped_text
 from moralscope.io.tables import Layout, TableFile
 
 BLANK = "{}"
@@ -142,7 +141,7 @@ def load_template(name: str, language: str = ENGLISH) -> Template:
 @cache
 def _built_in(name: str, language: str) -> Template:
     file = f"{name}.yaml" if language == ENGLISH else f"{name}.{language}.yaml"
-    return parse_template((resources.files(__package__) / "data" / file).read_text("utf-8"), file)
+    return parse_template(shipped_text("moralscope.axes", file), file)
 
 
 def parse_template(text: str, source: str) -> Template:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ ENGINES = {
     "local": "moralscope.batch.workers.local:LocalEngine",
     "ray": "moralscope.batch.workers.ray:RayEngine",
 }
+_corpus = partial(Option, group=CORPUS, http=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,63 +24,33 @@ class BatchOptions(Options):
     `block_rows` and `call_rows` are set by the job: rows of a part, and of one call of it.
     """
 
-    resume: Annotated[bool, Option("Resume the run in --out DIR.", group=CORPUS, http=False)] = (
-        False
-    )
+    resume: Annotated[bool, _corpus("Resume the run in --out DIR.")] = False
     hash_inputs: Annotated[
-        bool,
-        Option(
-            "Identify inputs by content (sha256), so that --resume accepts a copy.",
-            group=CORPUS,
-            http=False,
-        ),
+        bool, _corpus("Identify inputs by content (sha256), so that --resume accepts a copy.")
     ] = False
     engine: Annotated[
         str | None,
-        Option(
-            "local (one process per core) or ray (a cluster).",
-            shown="local",
-            group=CORPUS,
-            http=False,
-        ),
+        _corpus("local (one process per core) or ray (a cluster).", shown="local"),
     ] = None
     workers: Annotated[
-        int | None,
-        Option("Processes that compute.", least=1, shown="one per core", group=CORPUS, http=False),
+        int | None, _corpus("Processes that compute.", least=1, shown="one per core")
     ] = None
-    limit: Annotated[
-        int | None, Option("Only the first N rows.", least=1, group=CORPUS, http=False)
-    ] = None
-    sample: Annotated[
-        float | None,
-        Option("Only a share of the rows: 0.01.", metavar="SHARE", group=CORPUS, http=False),
-    ] = None
+    limit: Annotated[int | None, _corpus("Only the first N rows.", least=1)] = None
+    sample: Annotated[float | None, _corpus("Only a share of the rows: 0.01.", metavar="SHARE")] = (
+        None
+    )
     dry_run: Annotated[
-        bool,
-        Option(
-            "Only estimate rows, time, bytes and cost; write nothing.",
-            group=CORPUS,
-            http=False,
-        ),
+        bool, _corpus("Only estimate rows, time, bytes and cost; write nothing.")
     ] = False
     ray_address: Annotated[
         str | None,
-        Option(
-            "auto, HOST:PORT or ray://HOST:PORT; by default one is started.",
-            metavar="ADDRESS",
-            group=CORPUS,
-            http=False,
+        _corpus(
+            "auto, HOST:PORT or ray://HOST:PORT; by default one is started.", metavar="ADDRESS"
         ),
     ] = None
-    gpus: Annotated[
-        float | None,
-        Option("GPUs per Ray worker, e.g. 0.25.", least=0.0, group=CORPUS, http=False),
-    ] = None
+    gpus: Annotated[float | None, _corpus("GPUs per Ray worker, e.g. 0.25.", least=0.0)] = None
     price_per_hour: Annotated[
-        float | None,
-        Option(
-            "With --dry-run: price per hour of all workers.", least=0.0, group=CORPUS, http=False
-        ),
+        float | None, _corpus("With --dry-run: price per hour of all workers.", least=0.0)
     ] = None
     seed: Seed = 0
     block_rows: int = 2048

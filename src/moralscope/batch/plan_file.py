@@ -9,7 +9,7 @@ import sqlite3
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,7 +110,9 @@ class RunPlan:
                 "give the same files, or start again in a new folder",
             )
         share, seed = self.settings.sample, self.settings.seed
-        return corpus.planned_with(self.schema, None if share is None else RowSample(share, seed))
+        sample = None if share is None else RowSample(share, seed)
+        wanted = replace(corpus.wanted, sample=sample)
+        return replace(corpus, schema=self.schema, wanted=wanted, planned=True)
 
     def tasks(self) -> Iterator[Task]:
         """Yield every block with its own rows, in order."""

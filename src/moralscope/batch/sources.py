@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate
@@ -33,7 +33,6 @@ from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.reading import (
     RESUME,
     RowNeeds,
-    RowSample,
     TextRows,
     check_unchanged,
     cut_parquet,
@@ -77,16 +76,6 @@ class CorpusFiles:
     def bytes(self) -> int:
         """Bytes to read, unpacked."""
         return sum(file.bytes for file in self.files)
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The columns that must hold text."""
-        return self.wanted.needed
-
-    @property
-    def optional(self) -> tuple[str, ...]:
-        """The columns that may hold text, of those that are there."""
-        return tuple(name for name in self.wanted.optional if name in self.schema.names)
 
     @cached_property
     def _by_name(self) -> dict[str, SourceFile]:
@@ -159,11 +148,6 @@ class CorpusFiles:
         if file.kind == ".parquet":
             return before + file.bytes * block.stop // open_parquet(file.url, file.stamp).rows
         return before + block.stop
-
-    def planned_with(self, schema: "pa.Schema", sample: RowSample | None) -> "CorpusFiles":
-        """Return the corpus with the columns that all its rows have, and the rows of a sample."""
-        wanted = replace(self.wanted, sample=sample)
-        return replace(self, schema=schema, wanted=wanted, planned=True)
 
 
 @contextmanager

@@ -181,16 +181,14 @@ class ToxicityJudge:
 
     def judge(self, cases: Sequence[Case]) -> list[Judgment]:
         """Return one judgment a case, each read alone: 8 bits are scaled by what is in a batch."""
-        rows = [self._toxic(case.text) for case in cases]
-        return [Judgment(value, value >= self.limit) for value in rows]
-
-    def _toxic(self, text: str) -> float:
-        tokens = self._tokenizer(
-            text, truncation=True, max_length=self.longest, return_tensors="np"
-        )
-        names = ("input_ids", "attention_mask")
-        (fine, toxic), *_ = self._session.run(None, {name: tokens[name] for name in names})[0]
-        return 1 / (1 + math.exp(float(fine - toxic)))
+        names, how = ("input_ids", "attention_mask"), {"truncation": True, "return_tensors": "np"}
+        judgments = []
+        for case in cases:
+            tokens = self._tokenizer(case.text, max_length=self.longest, **how)
+            (fine, toxic), *_ = self._session.run(None, {name: tokens[name] for name in names})[0]
+            value = 1 / (1 + math.exp(float(fine - toxic)))
+            judgments.append(Judgment(value, value >= self.limit))
+        return judgments
 
 
 class EndpointJudge(EndpointGenerator):

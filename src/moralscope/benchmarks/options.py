@@ -21,8 +21,8 @@ class BenchOptions(Options):
     models: Annotated[
         tuple[str, ...],
         Option(
-            "minilm, mpnet, a folder of experts, bert-tiny-toxicity, openai:MODEL, ollama:MODEL, "
-            "or guard:URL (a running 'moralscope serve'); may be repeated.",
+            "minilm, mpnet, large, a folder of experts, bert-tiny-toxicity, openai:MODEL, "
+            "ollama:MODEL, or guard:URL (a running 'moralscope serve'); may be repeated.",
             flag="--model",
             short="-m",
             metavar="NAME",

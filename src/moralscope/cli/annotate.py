@@ -13,7 +13,7 @@ from moralscope.annotation.options import (
     InitOptions,
 )
 from moralscope.cli.declare import takes
-from moralscope.cli.options import RecordOutput, ReportOutput
+from moralscope.cli.options import RecordOutput, ReportOutput, input_flag
 from moralscope.cli.output import emit_to, note
 from moralscope.core.errors import InputError
 from moralscope.core.extras import require_extra
@@ -21,13 +21,7 @@ from moralscope.server.options import ANNOTATE_PORT, LOOPBACK, AnnotateServeOpti
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
 Items = Annotated[
-    Path,
-    typer.Option(
-        "--items",
-        metavar="FILE",
-        rich_help_panel="Input",
-        help="CSV, JSONL or Parquet; also the output of 'collect'.",
-    ),
+    Path, input_flag("--items", "CSV, JSONL or Parquet; also the output of 'collect'.")
 ]
 app = typer.Typer(
     help="Annotation projects: people write rules, ratings and stories, with checks and feedback.",

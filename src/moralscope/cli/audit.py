@@ -2,18 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from moralscope.batch.options import BatchOptions, BatchPlace
-from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
+from moralscope.batch.options import BatchOptions
+from moralscope.cli.corpus import run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Json, Report
-from moralscope.cli.output import counting, emit, fetching, note, starting
+from moralscope.cli.options import CorpusOutput
+from moralscope.cli.output import counting, emit_to, fetching, note, require_gate, starting
 from moralscope.core.errors import InputError
 from moralscope.rules.audit_options import AuditInput, AuditOptions
-
-if TYPE_CHECKING:
-    from moralscope.batch.job import BatchJob
 
 _LIMITS = "audit.toml"  # where the limit of a false-alarm budget is kept, if no config is named
 
@@ -23,9 +19,7 @@ def audit(
     source: AuditInput,
     options: AuditOptions,
     batch: BatchOptions,
-    json: Json = False,
-    out: OutPlace = None,
-    report: Report = None,
+    output: CorpusOutput,
 ) -> None:
     """Audit replies: a verdict on each, and the rules that explain it.
 
@@ -46,39 +40,38 @@ def audit(
 
     if source.conversation is not None:
         inputs = (source.conversation,)
-        if not wants_corpus(inputs, out, batch, parquet=False):
+        if not wants_corpus(inputs, output.out, batch, parquet=False):
             if source.columns is not None:
                 raise InputError("--columns belongs to a corpus", "add --out DIR, or leave it out")
-            file = Path(source.conversation)
-            _audit_conversations(file, options, json, record_place(out), report)
+            output.check_file()
+            _audit_conversations(Path(source.conversation), options, output)
             return
         from moralscope.batch.job import job_columns
         from moralscope.rules.conversation_batch import READS, ConversationBatch
 
         talks = ConversationBatch(options, job_columns(source.columns, READS))
-        _over_corpus(talks, BatchPlace.given(inputs, out, batch), batch, json, report)
+        require_gate(run_over_corpus(talks, inputs, batch, output))
         return
     if source.text is not None:
         options = replace(options, texts=True)
     job.check_options(options, paired=source.against is not None)
     names = parse_columns(source.columns, texts=options.texts)
-    if wants_corpus(source.file, out, batch):
+    if wants_corpus(source.file, output.out, batch):
         from moralscope.batch.job import job_columns
         from moralscope.rules.audit_batch import AuditBatch
 
         source.check_corpus()
         columns = job_columns(source.columns, AuditBatch.reads) if not options.texts else names
-        corpus = AuditBatch(options, columns)
-        _over_corpus(corpus, BatchPlace.given(source.file, out, batch), batch, json, report)
+        require_gate(run_over_corpus(AuditBatch(options, columns), source.file, batch, output))
         return
     if (options.false_alarms is None) != (source.benign is None):
         raise InputError("--false-alarms and --benign go together", "give both, or neither")
-    target = record_place(out)
+    output.check_file()
     limits = options.config or Path(_LIMITS)
     if source.benign is not None:
         check_writable(limits)
     one = source.one()
-    starting(options.experts, reading=one.file, quiet=json)
+    starting(options.experts, reading=one.file, quiet=output.json)
     exchanges = read_exchanges(one, texts=options.texts)
     other = open_exchanges(source.against, names) if source.against else None
     fine = open_exchanges(source.benign, names) if source.benign else None
@@ -92,35 +85,20 @@ def audit(
     if fine is not None:
         job.store_limit(record, options, limits)
         note(f"the limit is in {limits}: give it with --config {limits}")
-    emit(record, json=json, path=target, report=report)
-    gate = record.statistics["gate"]
-    if gate is not None:
-        gate.require()
+    emit_to(output, record)
+    require_gate(record)
 
 
-def _over_corpus(
-    job: "BatchJob", target: BatchPlace, batch: BatchOptions, json: bool, report: Path | None
-) -> None:
-    """Run over a corpus, and hold its figures against the gate; an estimate has none."""
-    record = run_over_corpus(job, target, batch, json=json, report=report)
-    gate = getattr(record.statistics, "gate", None)
-    if gate is not None:
-        gate.require()
-
-
-def _audit_conversations(
-    file: Path, options: AuditOptions, json: bool, target: Path | None, report: Path | None
-) -> None:
+def _audit_conversations(file: Path, options: AuditOptions, output: CorpusOutput) -> None:
     """Audit a file of conversations and show the record."""
     from moralscope.rules import audit as job
     from moralscope.rules.conversation import read_conversations
 
-    starting(options.experts, reading=file, quiet=json)
+    starting(options.experts, reading=file, quiet=output.json)
     conversations = read_conversations(file)  # refused before any weights are fetched
     with fetching() as progress:
         models = job.prepare_auditor(replace(options, gate=None), progress)
     with counting("conversations") as step:
         record = job.audit_conversations(conversations, options, models=models, report=step)
-    emit(record, json=json, path=target, report=report)
-    if record.statistics["gate"] is not None:
-        record.statistics["gate"].require()
+    emit_to(output, record)
+    require_gate(record)

@@ -3,7 +3,7 @@
 from moralscope.benchmarks.options import BenchOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.options import ReportOutput
-from moralscope.cli.output import counting, emit, fetching, out, starting
+from moralscope.cli.output import counting, emit_to, fetching, out, starting
 
 
 @takes
@@ -29,4 +29,4 @@ def bench(options: BenchOptions, output: ReportOutput) -> None:
     starting(*options.models, quiet=output.json)
     with fetching() as progress, counting("cases") as step:
         record = bench(options, report=step, progress=progress)
-    emit(record, json=output.json, path=output.out, report=output.report)
+    emit_to(output, record)

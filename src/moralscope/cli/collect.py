@@ -2,18 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from moralscope.batch.options import BatchOptions, BatchPlace
-from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
+from moralscope.batch.options import BatchOptions
+from moralscope.cli.corpus import run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Json, Report
-from moralscope.cli.output import counting, emit, fetching, note, starting
+from moralscope.cli.options import CorpusOutput
+from moralscope.cli.output import counting, emit_to, fetching, note, starting
 from moralscope.core.errors import InputError
 from moralscope.rules.collect.options import CollectInput, CollectOptions
-
-if TYPE_CHECKING:
-    pass
 
 
 @takes
@@ -21,9 +17,7 @@ def collect(
     source: CollectInput,
     options: CollectOptions,
     batch: BatchOptions,
-    json: Json = False,
-    out: OutPlace = None,
-    report: Report = None,
+    output: CorpusOutput,
 ) -> None:
     """Ask chatbots, filter what they reply, and write exchanges to annotate or to audit.
 
@@ -41,23 +35,22 @@ def collect(
 
     job.check_options(options)
     # --resume belongs to --to as well: by itself it does not ask for a corpus run.
-    if wants_corpus(source.prompts, out, replace(batch, resume=False)):
+    if wants_corpus(source.prompts, output.out, replace(batch, resume=False)):
         from moralscope.batch.job import job_columns
         from moralscope.rules.collect.batch import CollectBatch
 
         if options.to is not None:
             raise InputError("--to belongs to one run record", "a corpus goes to --out DIR")
         corpus = CollectBatch(options, job_columns(source.columns, CollectBatch.reads))
-        parts = BatchPlace.given(source.prompts, out, batch)
-        run_over_corpus(corpus, parts, batch, json=json, report=report)
+        run_over_corpus(corpus, source.prompts, batch, output)
         return
-    record_file = record_place(out)
-    starting(*options.bots, reading=source.prompts[0], quiet=json)
+    output.check_file()
+    starting(*options.bots, reading=source.prompts[0], quiet=output.json)
     prompts = read_prompts(Path(source.prompts[0]), parse_columns(source.columns, PROMPT_COLUMNS))
     with fetching() as progress:
         ready = job.prepare(options, progress)
     with counting("replies") as step:
         record = job.collect(prompts, options, ready=ready, report=step)
-    emit(record, json=json, path=record_file, report=report)
-    if options.to is not None and not json:
+    emit_to(output, record)
+    if options.to is not None and not output.json:
         note(f"exchanges: {options.to}")

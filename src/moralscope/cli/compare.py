@@ -2,25 +2,24 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from moralscope.axes.compare_options import CompareOptions
 from moralscope.cli.declare import takes
-from moralscope.cli.options import ActionFile, Actions, Columns, OutputOptions, read_given
-from moralscope.cli.output import (
-    counting,
-    emit_to,
-    fetching,
-    starting,
+from moralscope.cli.options import (
+    ActionFile,
+    Actions,
+    Columns,
+    OutputOptions,
+    input_flag,
+    read_given,
 )
+from moralscope.cli.output import counting, emit_to, fetching, require_gate, starting
 from moralscope.core.errors import InputError
 from moralscope.core.options import Options, option_fields
 from moralscope.runs.options import CompareRunsOptions
-
-if TYPE_CHECKING:
-    from moralscope.stats.gates import GateResult
 
 
 @takes
@@ -34,21 +33,19 @@ def compare(
     columns: Columns = None,
     runs: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(
+        input_flag(
             "--runs",
-            metavar="BEFORE AFTER",
-            help="Two saved runs of score or audit instead: records (JSON) or corpus folders.",
-            rich_help_panel="Input",
+            "Two saved runs of score or audit instead: records (JSON) or corpus folders.",
+            "BEFORE AFTER",
         ),
     ] = None,
     watch: Annotated[
         Path | None,
-        typer.Option(
+        input_flag(
             "--watch",
-            metavar="FOLDER",
-            help="A folder of runs over time instead: has it drifted since the first? Records of "
+            "A folder of runs over time instead: has it drifted since the first? Records of "
             "audit, survey or score, or logs (.jsonl with 'flag'). Or the guard's log file.",
-            rich_help_panel="Input",
+            "FOLDER",
         ),
     ] = None,
 ) -> None:
@@ -95,12 +92,17 @@ def compare(
         )
         record = compare_runs(*runs, saved)
         emit_to(output, record)
-        _require(record.statistics.gate)
+        require_gate(record)
         return
     _refuse(context, _unshared(CompareRunsOptions), "--encoders")
     if len(options.language) > 1:
         _refuse(context, ("actions",), "several languages")
-        _compare_languages(options, file, output)
+        from moralscope.axes.languages import compare_languages
+        from moralscope.axes.parallel import read_parallel
+
+        parallel = None if file is None else read_parallel(file)
+        with counting("languages") as step:
+            emit_to(output, compare_languages(parallel, options, report=step))
         return
     if options.gate is not None:
         parse_gate(options.gate, FIGURES)  # refused before any weights are fetched
@@ -113,17 +115,7 @@ def compare(
     with counting("comparing") as step:
         record = compare(listed, options, built=built, report=step)
     emit_to(output, record)
-    _require(record.statistics.gate)
-
-
-def _compare_languages(options: CompareOptions, file: Path | None, output: OutputOptions) -> None:
-    from moralscope.axes.languages import compare_languages
-    from moralscope.axes.parallel import read_parallel
-
-    listed = None if file is None else read_parallel(file)
-    with counting("languages") as step:
-        record = compare_languages(listed, options, report=step)
-    emit_to(output, record)
+    require_gate(record)
 
 
 def _unshared(kind: type[Options]) -> list[str]:
@@ -138,8 +130,3 @@ def _refuse(context: typer.Context, names: Iterable[str], beside: str) -> None:
         if source is not None and source.name == "COMMANDLINE":
             typed = name if name == "actions" else f"--{name.replace('_', '-')}"
             raise InputError(f"{typed} cannot be combined with {beside}", "leave it out")
-
-
-def _require(gate: "GateResult | None") -> None:
-    if gate is not None:
-        gate.require()

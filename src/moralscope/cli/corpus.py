@@ -15,8 +15,18 @@ from rich.progress import MofNCompleteColumn, TextColumn
 
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.declare import takes
-from moralscope.cli.output import counting, emit, fetching, note, out, progress_bar, starting
-from moralscope.core.options import Option, Options
+from moralscope.cli.options import CorpusOutput, ListingOptions
+from moralscope.cli.output import (
+    counting,
+    emit,
+    fetching,
+    note,
+    out,
+    print_json,
+    progress_bar,
+    starting,
+)
+from moralscope.core.options import Option
 
 if TYPE_CHECKING:
     from moralscope.batch.job import BatchJob
@@ -27,16 +37,6 @@ _SHOWN = 5
 
 app = typer.Typer(help="Folders of corpus runs: verify.", no_args_is_help=True)
 
-OutPlace = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        metavar="FILE|DIR",
-        rich_help_panel="Output",
-        help="Save the run record (JSON). A folder makes it a corpus run, in Parquet files.",
-    ),
-]
-
 
 @app.callback()
 def _group() -> None:
@@ -44,7 +44,7 @@ def _group() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyOptions(Options):
+class VerifyOptions(ListingOptions):
     """What is compared beside the parts."""
 
     inputs: Annotated[
@@ -53,7 +53,6 @@ class VerifyOptions(Options):
             "Also compare the input files: by content if the run had --hash-inputs.", group="Input"
         ),
     ] = False
-    json: Annotated[bool, Option("Print it as JSON, nothing else.", group="Output")] = False
 
 
 @app.command()
@@ -73,11 +72,7 @@ def verify(
 
     check = verify_folder(folder, inputs=options.inputs)
     if options.json:
-        from json import dumps
-
-        from moralscope.core.records import to_plain
-
-        typer.echo(dumps(to_plain(check), indent=1))
+        print_json(check)
     else:
         for problem in check.problems:
             out.print(clean(problem), soft_wrap=True)
@@ -117,28 +112,14 @@ def _is_folder(out: str) -> bool:
     return out.endswith(("/", "\\")) or Path(out).is_dir()
 
 
-def record_place(out: str | None) -> Path | None:
-    """Return where the one run record goes, or refuse the place before any work is done."""
-    if out is None:
-        return None
-    from moralscope.io.files import check_writable
-
-    check_writable(Path(out))
-    return Path(out)
-
-
 def run_over_corpus(
-    job: "BatchJob",
-    paths: BatchPlace,
-    options: BatchOptions,
-    *,
-    json: bool,
-    report: Path | None,
+    job: "BatchJob", inputs: Sequence[str], options: BatchOptions, output: CorpusOutput
 ) -> "RunRecord":
     """Run a job over a corpus, or estimate it; print and draw its record."""
     from moralscope.batch.job import open_job, run_job
 
-    starting(reading=", ".join(paths.inputs[:_SHOWN]), quiet=json)
+    paths = BatchPlace.given(inputs, output.out, options)
+    starting(reading=", ".join(paths.inputs[:_SHOWN]), quiet=output.json)
     with fetching() as progress:
         opened = open_job(job, paths, options, progress)
     if options.dry_run:
@@ -146,12 +127,11 @@ def run_over_corpus(
 
         with counting("rows counted") as step:
             record = estimate_job(opened, lambda rows: step(rows, rows))
-        emit(record, json=json, path=None, report=report)
-        return record
-    with _rows_bar() as report_rows:
-        record = run_job(opened, report_rows)
-    emit(record, json=json, path=None, report=report)
-    if not json:
+    else:
+        with _rows_bar() as report_rows:
+            record = run_job(opened, report_rows)
+    emit(record, json=output.json, path=None, report=output.report)
+    if not output.json and not options.dry_run:
         note(f"parts: {paths.out}")
     return record
 

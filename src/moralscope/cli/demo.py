@@ -1,25 +1,14 @@
 """`moralscope demo`: a tour on real weights, and a report to look at."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from moralscope.axes.options import DemoOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.options import OutputOptions
-from moralscope.cli.output import (
-    counting,
-    emit_to,
-    fetching,
-    note,
-    open_in_browser,
-    out,
-    starting,
-)
-
-if TYPE_CHECKING:
-    from moralscope.core.records import RunRecord
+from moralscope.cli.output import counting, emit_to, fetching, note, open_in_browser, out, starting
 
 _NEXT = (
     (
@@ -56,8 +45,12 @@ def demo(
     The weights (mpnet, 438 MB, Apache-2.0) are fetched and verified on the first run. The report is
     moralscope-demo.html in the current folder, or the file that --report names.
     """
+    from rich.text import Text
+
     from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.score import demo
+    from moralscope.core.errors import MoralscopeError
+    from moralscope.pages import write_report
 
     starting(options.encoder, quiet=output.json)
     with fetching() as progress:
@@ -66,32 +59,18 @@ def demo(
         record = demo(options, built=built, report=step)
     emit_to(output, record)
     if not output.json:
-        _show_next()
+        out.print()
+        out.print("Try next", style="bold")
+        for command, what in _NEXT:
+            out.print(Text(f"  {command}"), soft_wrap=True)
+            out.print(Text(f"      {what}", style="dim"), soft_wrap=True)
     if output.report is None and (open_report or not output.json):
-        _write_report(record)
+        try:  # nobody asked for it: where it cannot be written, say so and go on
+            write_report(record, _REPORT)
+        except MoralscopeError as error:
+            note(f"no report was written: {error.problem}; name a place with --report")
+        else:
+            note(f"report: {_REPORT.absolute()} (open it in a browser)")
     shown = output.report or _REPORT
     if open_report and shown.is_file():
         open_in_browser(shown.resolve().as_uri())
-
-
-def _write_report(record: "RunRecord") -> None:
-    """Write the report nobody asked for: where that cannot be, say so and go on."""
-    from moralscope.core.errors import MoralscopeError
-    from moralscope.pages import write_report
-
-    try:
-        write_report(record, _REPORT)
-    except MoralscopeError as error:
-        note(f"no report was written: {error.problem}; name a place with --report")
-    else:
-        note(f"report: {_REPORT.absolute()} (open it in a browser)")
-
-
-def _show_next() -> None:
-    from rich.text import Text
-
-    out.print()
-    out.print("Try next", style="bold")
-    for command, what in _NEXT:
-        out.print(Text(f"  {command}"), soft_wrap=True)
-        out.print(Text(f"      {what}", style="dim"), soft_wrap=True)

@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from moralscope.cli.declare import takes
-from moralscope.cli.options import ReportOutput
-from moralscope.cli.output import emit_to, fetching, starting
+from moralscope.cli.options import ReportOutput, input_flag
+from moralscope.cli.output import emit_to, fetched_encoder, starting
 from moralscope.core.errors import InputError
 from moralscope.steer.options import EditOptions, TeachOptions
 
@@ -21,14 +19,11 @@ def edit(options: EditOptions, output: ReportOutput) -> None:
 
     Example: moralscope edit --encoder mpnet --remove gender --save mpnet-gender.safetensors
     """
-    from moralscope.models.encoders import load_encoder
     from moralscope.steer.edit import check_edit, edit
 
     check_edit(options)
     starting(options.encoder, quiet=output.json)
-    with fetching() as progress:
-        model = load_encoder(options.encoder, progress)
-    emit_to(output, edit(model, options))
+    emit_to(output, edit(fetched_encoder(options.encoder), options))
 
 
 @takes
@@ -36,32 +31,13 @@ def teach(
     options: TeachOptions,
     output: ReportOutput,
     correct: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--correct",
-            metavar="TEXT",
-            help='"eat meat: fine"; may be repeated.',
-            rich_help_panel="Input",
-        ),
+        list[str] | None, input_flag("--correct", '"eat meat: fine"; may be repeated.', "TEXT")
     ] = None,
     corrections: Annotated[
-        Path | None,
-        typer.Option(
-            "--corrections",
-            metavar="FILE",
-            help="The same, one per line, or a CSV.",
-            rich_help_panel="Input",
-        ),
+        Path | None, input_flag("--corrections", "The same, one per line, or a CSV.")
     ] = None,
     file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file",
-            "-f",
-            metavar="FILE",
-            help="Actions to check for what moved.",
-            rich_help_panel="Input",
-        ),
+        Path | None, input_flag("--file", "Actions to check for what moved.", short="-f")
     ] = None,
 ) -> None:
     """Correct the moral direction ("eat meat: fine") and see what else moved.
@@ -72,7 +48,6 @@ def teach(
     Example: moralscope teach --correct "eat meat: fine" --save-axis mine.safetensors
     """
     from moralscope.io.actions import read_actions
-    from moralscope.models.encoders import load_encoder
     from moralscope.steer.teach import parse_corrections, read_corrections, teach
 
     if not correct and corrections is None:
@@ -83,7 +58,5 @@ def teach(
     read = read_corrections(corrections) if corrections else []
     lessons = [*read, *(parse_corrections(correct) if correct else [])]
     listed = read_actions(file) if file else None
-    with fetching() as progress:
-        model = load_encoder(options.encoder, progress)
-    record = teach(lessons, options, encoder=model, actions=listed)
-    emit_to(output, record)
+    model = fetched_encoder(options.encoder)
+    emit_to(output, teach(lessons, options, encoder=model, actions=listed))

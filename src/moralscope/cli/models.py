@@ -1,13 +1,19 @@
 """`moralscope models` and `moralscope data`: the model store, and data sets that users bring."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from moralscope.cli.declare import takes
-from moralscope.cli.output import fetching, out
-from moralscope.core.options import Option, Options
+from moralscope.cli.options import ListingOptions
+from moralscope.cli.output import fetching, out, print_json
+from moralscope.core.options import Option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from moralscope.pages.page import Page
 
 app = typer.Typer(
     help="Real weights on this machine: list, pull, verify, where.", no_args_is_help=True
@@ -15,14 +21,6 @@ app = typer.Typer(
 data_app = typer.Typer(
     help="Data sets you bring (MORALSCOPE_DATA): list, where, verify.", no_args_is_help=True
 )
-Json = Annotated[bool, Option("Print it as JSON, nothing else.", group="Output")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListingOptions(Options):
-    """How a list is printed."""
-
-    json: Json = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +53,8 @@ def list_models(options: ListingOptions) -> None:
     """List every model the store knows, with licence, size and state."""
     from moralscope.models.store.commands import list_models
     from moralscope.pages.models import models_page
-    from moralscope.pages.terminal import render
 
-    statuses = list_models()
-    if options.json:
-        _print_json(statuses)
-        return
-    render(models_page(statuses), out)
+    _show(list_models(), models_page, options)
 
 
 @app.command()
@@ -81,11 +74,7 @@ def pull(options: PullOptions) -> None:
             force=options.force,
             progress=progress,
         )
-    if options.json:
-        _print_json(statuses)
-        return
-    for row in statuses:
-        out.print(f"{row.name}: verified, {row.megabytes:,.0f} MB in {row.folder}", soft_wrap=True)
+    _list(statuses, "{0.name}: verified, {0.megabytes:,.0f} MB in {0.folder}", options)
 
 
 @app.command("verify")
@@ -94,12 +83,8 @@ def verify_models(options: ModelsOptions) -> None:
     """Check the files of the named models (all present ones, if none is named)."""
     from moralscope.models.store.commands import verify_models
 
-    statuses = verify_models(options.names)
-    if options.json:
-        _print_json(statuses)
-        return
-    for row in statuses:
-        out.print(f"{row.name}: every file is the file its entry names")
+    rows = verify_models(options.names)
+    _list(rows, "{0.name}: every file is the file its entry names", options)
 
 
 @app.command("where")
@@ -118,13 +103,8 @@ def list_data(options: ListingOptions) -> None:
     """List every data set moralscope reads, with licence and state."""
     from moralscope.models.store.data_cards import list_data
     from moralscope.pages.models import data_page
-    from moralscope.pages.terminal import render
 
-    statuses = list_data()
-    if options.json:
-        _print_json(statuses)
-        return
-    render(data_page(statuses), out)
+    _show(list_data(), data_page, options)
 
 
 @data_app.command("where")
@@ -136,13 +116,8 @@ def where_data(
     """Say where a data set comes from, under which terms, and where its files go."""
     from moralscope.models.store.data_cards import where_data
     from moralscope.pages.models import data_card_page
-    from moralscope.pages.terminal import render
 
-    row = where_data(name)
-    if options.json:
-        _print_json(row)
-        return
-    render(data_card_page(row), out)
+    _show(where_data(name), data_card_page, options)
 
 
 @data_app.command("verify")
@@ -151,17 +126,24 @@ def verify_data(options: DataOptions) -> None:
     """Check the files of the named data sets by checksum (all present ones, if none is named)."""
     from moralscope.models.store.data_cards import verify_data
 
-    statuses = verify_data(options.names)
+    rows = verify_data(options.names)
+    _list(rows, "{0.name}: {0.state}, {0.files:,} files in {0.folder}", options)
+
+
+def _show(status: Any, page: "Callable[[Any], Page]", options: ListingOptions) -> None:
+    """Print what the store knows, as JSON or as a page."""
+    from moralscope.pages.terminal import render
+
     if options.json:
-        _print_json(statuses)
+        print_json(status)
+    else:
+        render(page(status), out)
+
+
+def _list(rows: "Iterable[Any]", line: str, options: ListingOptions) -> None:
+    """Print rows as JSON, or each as a line."""
+    if options.json:
+        print_json(rows)
         return
-    for row in statuses:
-        out.print(f"{row.name}: {row.state}, {row.files:,} files in {row.folder}", soft_wrap=True)
-
-
-def _print_json(rows: object) -> None:
-    from json import dumps
-
-    from moralscope.core.records import to_plain
-
-    typer.echo(dumps(to_plain(rows), indent=1))
+    for row in rows:
+        out.print(line.format(row), soft_wrap=True)

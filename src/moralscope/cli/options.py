@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,21 +16,26 @@ if TYPE_CHECKING:
     from moralscope.io.actions import ActionList
 
 
-def _report_place(path: Path | None) -> Path | None:
-    """Refuse a place that cannot hold a report before any work is done."""
-    if path is not None:
-        from moralscope.pages import check_report_place
+Json = Annotated[bool, Option("Print the run record as JSON, nothing else.", group="Output")]
+Report = Annotated[
+    Path | None,
+    Option("Write an interactive report: one HTML file.", metavar="FILE", group="Output"),
+]
+Figure = Annotated[
+    Path | None,
+    Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE", group="Output"),
+]
 
-        check_report_place(path)
-    return path
 
+def _check_places(report: Path | None = None, figure: Path | None = None) -> None:
+    """Refuse places that cannot hold a report or a figure before any work is done."""
+    if report is not None or figure is not None:
+        from moralscope.pages import check_figure_place, check_report_place
 
-def _figure_place(path: Path | None) -> Path | None:
-    if path is not None:
-        from moralscope.pages import check_figure_place
-
-        check_figure_place(path)
-    return path
+        if report is not None:
+            check_report_place(report)
+        if figure is not None:
+            check_figure_place(figure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +45,7 @@ class RecordOutput(Options):
     Places that cannot be written are refused here, before any work is done.
     """
 
-    json: Annotated[bool, Option("Print the run record as JSON, nothing else.", group="Output")] = (
-        False
-    )
+    json: Json = False
     out: Annotated[
         Path | None, Option("Save the run record (JSON).", metavar="FILE", group="Output")
     ] = None
@@ -58,80 +61,85 @@ class RecordOutput(Options):
 class ReportOutput(RecordOutput):
     """Where the run record and its report go."""
 
-    report: Annotated[
-        Path | None,
-        Option("Write an interactive report: one HTML file.", metavar="FILE", group="Output"),
-    ] = None
+    report: Report = None
 
     def __post_init__(self) -> None:
         RecordOutput.__post_init__(self)
-        _report_place(self.report)
+        _check_places(self.report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions(ReportOutput):
     """Where the run record goes, and what is drawn from it: the same for most commands."""
 
-    figure: Annotated[
-        Path | None,
-        Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE", group="Output"),
-    ] = None
+    figure: Figure = None
 
     def __post_init__(self) -> None:
         ReportOutput.__post_init__(self)
-        _figure_place(self.figure)
+        _check_places(figure=self.figure)
 
 
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        metavar="",
-        help="Print the run record as JSON, nothing else.",
-        rich_help_panel="Output",
-    ),
-]
-Report = Annotated[
-    Path | None,
-    typer.Option(
-        "--report",
-        rich_help_panel="Output",
-        metavar="FILE",
-        callback=_report_place,
-        help="Write an interactive report: one HTML file.",
-    ),
-]
-Figure = Annotated[
-    Path | None,
-    typer.Option(
-        "--figure",
-        rich_help_panel="Output",
-        metavar="FILE",
-        callback=_figure_place,
-        help="Draw a figure for a paper: .svg, .png or .pdf.",
-    ),
-]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusOutput(Options):
+    """Where the run record goes, or the parts of a corpus: a text, since a folder may end in /."""
+
+    json: Json = False
+    out: Annotated[
+        str | None,
+        Option(
+            "Save the run record (JSON). A folder makes it a corpus run, in Parquet files.",
+            metavar="FILE|DIR",
+            group="Output",
+        ),
+    ] = None
+    report: Report = None
+
+    def __post_init__(self) -> None:
+        _check_places(self.report)
+
+    def check_file(self) -> None:
+        """Refuse a place where the one run record cannot go, before any work is done."""
+        if self.out is not None:
+            from moralscope.io.files import check_writable
+
+            check_writable(Path(self.out))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOutput(CorpusOutput):
+    """The same, with a figure of the scores."""
+
+    figure: Figure = None
+
+    def __post_init__(self) -> None:
+        _check_places(self.report, self.figure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListingOptions(Options):
+    """How a list is printed."""
+
+    json: Annotated[bool, Option("Print it as JSON, nothing else.", group="Output")] = False
+
+
+def input_flag(name: str, help: str, metavar: str = "FILE", short: str = "") -> Any:
+    """Return a flag of one command alone, for what it reads."""
+    names = (name, short) if short else (name,)
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel="Input")
+
+
 Actions = Annotated[list[str] | None, typer.Argument(help="Actions, as in 'Should I …?'")]
 ActionFile = Annotated[
     Path | None,
-    typer.Option(
+    input_flag(
         "--file",
-        "-f",
-        rich_help_panel="Input",
-        metavar="FILE",
-        help="One action per line, or CSV/JSONL with an 'action' column; - reads stdin.",
+        "One action per line, or CSV/JSONL with an 'action' column; - reads stdin.",
+        short="-f",
     ),
 ]
-
-
 Columns = Annotated[
     str | None,
-    typer.Option(
-        "--columns",
-        metavar="NAME=COLUMN",
-        rich_help_panel="Input",
-        help="What your columns are called: action=text.",
-    ),
+    input_flag("--columns", "What your columns are called: action=text.", "NAME=COLUMN"),
 ]
 
 

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,8 @@ from rich.text import Text
 from moralscope.core.printable import printable
 
 if TYPE_CHECKING:
-    from moralscope.cli.options import RecordOutput
+    from moralscope.cli.options import CorpusOutput, RecordOutput
+    from moralscope.core.protocols import Encoder
     from moralscope.core.records import RunRecord
     from moralscope.pages.page import Page
 
@@ -81,18 +84,27 @@ def emit(
             note(f"{what}: {file}")
 
 
-def emit_to(output: "RecordOutput", record: "RunRecord", page: "Page | None" = None) -> None:
+def emit_to(
+    output: "RecordOutput | CorpusOutput", record: "RunRecord", page: "Page | None" = None
+) -> None:
     """Print, save and draw a run record as the output options say."""
-    from moralscope.cli.options import OutputOptions, ReportOutput
+    places = asdict(output)
+    out = places.pop("out")
+    emit(record, path=None if out is None else Path(out), page=page, **places)
 
-    emit(
-        record,
-        json=output.json,
-        path=output.out,
-        report=output.report if isinstance(output, ReportOutput) else None,
-        figure=output.figure if isinstance(output, OutputOptions) else None,
-        page=page,
-    )
+
+def require_gate(record: "RunRecord") -> None:
+    """Fail where the record holds a gate that is not met."""
+    gate = record.statistics.get("gate")
+    if gate is not None:
+        gate.require()
+
+
+def print_json(value: object) -> None:
+    """Print what is no run record as JSON."""
+    from moralscope.core.records import to_plain
+
+    sys.stdout.write(dumps(to_plain(value), indent=1) + "\n")
 
 
 def note(line: str) -> None:
@@ -171,3 +183,11 @@ def fetching() -> Iterator[Callable[[str, int, int], None]]:
             bar.update(tasks[label], completed=done, total=total)
 
         yield report
+
+
+def fetched_encoder(name: str) -> "Encoder":
+    """Return an encoder; its weights are fetched under a bar where they are not here."""
+    from moralscope.models.encoders import load_encoder
+
+    with fetching() as progress:
+        return load_encoder(name, progress)

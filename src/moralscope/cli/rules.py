@@ -1,14 +1,14 @@
 """`moralscope rules`: rules of thumb, found and written for exchanges, linted, listed, counted."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from moralscope.cli import training
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
-from moralscope.cli.output import counting, emit_to, fetching, note, starting
+from moralscope.cli.output import counting, emit_to, fetched_encoder, fetching, note, starting
 from moralscope.rules.options import (
     AnnotationInput,
     AttributesInput,
@@ -24,9 +24,6 @@ from moralscope.rules.options import (
     ShowOptions,
     WarrantOptions,
 )
-
-if TYPE_CHECKING:
-    from moralscope.core.protocols import Encoder
 
 app = typer.Typer(
     help="Rules of thumb: find those that apply to a reply; list, check, learn and train.",
@@ -121,7 +118,7 @@ def retrieve(source: ExchangeInput, options: RetrieveOptions, output: RecordOutp
     needed = None if options.method == "random" else options.encoder
     starting(needed, reading=source.file, quiet=output.json)
     exchanges = read_exchanges(source)
-    model = None if options.method == "random" else _encoder(options.encoder)
+    model = None if needed is None else fetched_encoder(needed)
     emit_to(output, retrieve(exchanges, options, model=model))
 
 
@@ -134,7 +131,7 @@ def lint(options: LintOptions, output: RecordOutput) -> None:
     """
     from moralscope.rules.show import lint_rules
 
-    model = _encoder(options.encoder) if options.encoder is not None else None
+    model = fetched_encoder(options.encoder) if options.encoder is not None else None
     emit_to(output, lint_rules(options, model=model))
 
 
@@ -216,10 +213,3 @@ def show(options: ShowOptions, output: RecordOutput) -> None:
     from moralscope.rules.show import show_rules
 
     emit_to(output, show_rules(options))
-
-
-def _encoder(name: str) -> "Encoder":
-    from moralscope.models.encoders import load_encoder
-
-    with fetching() as progress:
-        return load_encoder(name, progress)

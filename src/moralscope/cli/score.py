@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moralscope.axes.options import DEFAULT_BASE, RankOptions, ScoreOptions
-from moralscope.batch.options import BatchOptions, BatchPlace
-from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
+from moralscope.batch.options import BatchOptions
+from moralscope.cli.corpus import run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Actions, Columns, Figure, Json, OutputOptions, Report, read_given
+from moralscope.cli.options import (
+    Actions,
+    Columns,
+    OutputOptions,
+    ScoreOutput,
+    input_flag,
+    read_given,
+)
 from moralscope.cli.output import (
     counting,
-    emit,
     emit_to,
+    fetched_encoder,
     fetching,
+    require_gate,
     starting,
 )
 from moralscope.core.errors import InputError
@@ -27,24 +35,19 @@ if TYPE_CHECKING:
 def score(
     options: ScoreOptions,
     batch: BatchOptions,
+    output: ScoreOutput,
     actions: Actions = None,
     file: Annotated[
         str | None,
-        typer.Option(
+        input_flag(
             "--file",
-            "-f",
-            metavar="FILE",
-            help="One action per line, or CSV/JSONL with an 'action' column (judge axis: any of "
+            "One action per line, or CSV/JSONL with an 'action' column (judge axis: any of "
             "norm, situation, intention, consequence); - reads stdin. Parquet, a folder, a glob or "
             "a URL is a corpus.",
-            rich_help_panel="Input",
+            short="-f",
         ),
     ] = None,
     columns: Columns = None,
-    json: Json = False,
-    out: OutPlace = None,
-    report: Report = None,
-    figure: Figure = None,
 ) -> None:
     """Score actions: which are good or bad, how certain is that, and would people agree?
 
@@ -59,32 +62,42 @@ def score(
     Example: moralscope score "kill people" "kill time" --encoder mpnet
     """
     from moralscope.axes.build import LocalModels, build_axis
-    from moralscope.axes.score import check_score, score
+    from moralscope.axes.score import check_score, read_rows, score
+    from moralscope.io.tables import SUFFIXES, parse_columns
 
     inputs = [file] if file is not None else []
-    if wants_corpus(inputs, out, batch, parquet=False):
-        alone = {"--human": options.human, "--save-axis": options.save_axis, "--figure": figure}
-        framed = {"--framings": options.framings}
-        _refuse({"actions": actions, **alone, **framed}, "cannot be used over a corpus")
+    if wants_corpus(inputs, output.out, batch, parquet=False):
+        alone = {"--human": options.human, "--save-axis": options.save_axis}
+        drawn = {"--figure": output.figure, "--framings": options.framings}
+        _refuse({"actions": actions, **alone, **drawn}, "cannot be used over a corpus")
         from moralscope.axes.batch import ScoreBatch
         from moralscope.batch.job import job_columns
 
         job = ScoreBatch(options, job_columns(columns, options.kind.columns))
-        run_over_corpus(job, BatchPlace.given(inputs, out, batch), batch, json=json, report=report)
+        run_over_corpus(job, inputs, batch, output)
         return
     _refuse({"--calibrate": options.calibrate}, "belongs to a corpus run: add --out DIR")
-    record_file = record_place(out)
+    output.check_file()
     check_score(options)
     asked = options.model or options.encoder or options.experts or DEFAULT_BASE
-    starting(asked, reading=file or (None if actions else options.human), quiet=json)
-    listed = _read(actions, Path(file) if file is not None else None, options, columns)
+    starting(asked, reading=file or (None if actions else options.human), quiet=output.json)
+    known, path = options.kind.columns, Path(file) if file is not None else None
+    names = parse_columns(columns, known, like="action=text")
+    if names and (actions or path is None):
+        raise InputError("--columns names columns of --file", "give --file, or leave it out")
+    more = set(known) - {"action", "paraphrases"}  # rows, where the axis reads more than actions
+    listed: Any
+    if more and path is not None and not actions and path.suffix.lower() in SUFFIXES:
+        listed = read_rows(path, known, called=names)
+    else:
+        rated = None if actions else options.human
+        listed = read_given(actions, path or rated, columns=names)
     with fetching() as progress:
         built = build_axis(options, LocalModels(progress=progress))
     with counting("scoring") as step:
         record = score(listed, options, built=built, report=step)
-    emit(record, json=json, path=record_file, report=report, figure=figure)
-    if record.statistics.gate is not None:
-        record.statistics.gate.require()
+    emit_to(output, record)
+    require_gate(record)
 
 
 def _refuse(options: "Mapping[str, Any]", why: str) -> None:
@@ -92,23 +105,6 @@ def _refuse(options: "Mapping[str, Any]", why: str) -> None:
     for name, value in options.items():
         if value:
             raise InputError(f"{name} {why}", "see 'moralscope score --help'")
-
-
-def _read(
-    actions: list[str] | None, file: Path | None, options: ScoreOptions, called: str | None
-) -> Any:
-    """Read what is to be scored: rows, where the axis reads more of them than actions."""
-    from moralscope.axes.score import read_rows
-    from moralscope.io.tables import SUFFIXES, parse_columns
-
-    columns = options.kind.columns
-    names = parse_columns(called, columns, like="action=text")
-    if names and (actions or file is None):
-        raise InputError("--columns names columns of --file", "give --file, or leave it out")
-    more = set(columns) - {"action", "paraphrases"}
-    if more and file is not None and not actions and file.suffix.lower() in SUFFIXES:
-        return read_rows(file, columns, called=names)
-    return read_given(actions, file or (None if actions else options.human), columns=names)
 
 
 @takes
@@ -123,9 +119,7 @@ def rank(
     Example: moralscope rank "What should I put in the toaster?" bread "old pizza" "my hamster"
     """
     from moralscope.axes.choice import rank
-    from moralscope.models.encoders import load_encoder
 
     starting(options.encoder, quiet=output.json)
-    with fetching() as progress:
-        model = load_encoder(options.encoder, progress)
+    model = fetched_encoder(options.encoder)
     emit_to(output, rank(question, answers, options, model=model))

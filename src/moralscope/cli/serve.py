@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from moralscope.cli.declare import takes
+from moralscope.cli.options import Figure
 from moralscope.cli.output import fetching, note, open_in_browser
 from moralscope.core.errors import InputError
 from moralscope.core.extras import require_extra
@@ -95,10 +96,7 @@ class ReportOptions(Options):
         Path | None,
         Option("The report; by default RUN.html next to it.", metavar="FILE", group="Output"),
     ] = None
-    figure: Annotated[
-        Path | None,
-        Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE", group="Output"),
-    ] = None
+    figure: Figure = None
     site: Annotated[
         Path | None,
         Option(

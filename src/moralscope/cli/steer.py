@@ -1,21 +1,16 @@
 """`moralscope steer`: push a language model one way, and certify what else that moves."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import ReportOutput
-from moralscope.cli.output import counting, emit_to, fetching, note
+from moralscope.cli.output import counting, emit_to, fetching, note, require_gate
 from moralscope.steer.options import (
     SteerCheckOptions,
     SteerExportOptions,
     SteerImportOptions,
     SteerMakeOptions,
 )
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     help="Steer a language model with a calibrated vector, and certify what it changes.",
@@ -65,9 +60,7 @@ def check(options: SteerCheckOptions, output: ReportOutput) -> None:
     with fetching() as progress, counting("checking") as step:
         record = check_vector(None, options, report=step, progress=progress)
     emit_to(output, record)
-    gate = record.statistics.gate
-    if gate is not None:
-        gate.require()
+    require_gate(record)
 
 
 @app.command()

@@ -5,7 +5,7 @@ import typer
 from moralscope.cli import stories_texts, training
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
-from moralscope.cli.output import counting, emit_to, fetching, starting
+from moralscope.cli.output import counting, emit_to, fetched_encoder, fetching, starting
 from moralscope.stories.options import (
     EvaluateInput,
     EvaluateOptions,
@@ -52,7 +52,6 @@ def split(source: SplitInput, options: SplitOptions, output: ReportOutput) -> No
     Example: moralscope stories split my_stories.jsonl --membership with_splits.jsonl
     """
     from moralscope.io.files import check_writable
-    from moralscope.models.encoders import load_encoder
     from moralscope.stories.reading import load_stories
     from moralscope.stories.split import stories_split, write_membership
 
@@ -60,8 +59,7 @@ def split(source: SplitInput, options: SplitOptions, output: ReportOutput) -> No
         check_writable(source.membership)
     starting(source.encoder, reading=source.file or "Moral Stories", quiet=output.json)
     stories = load_stories(source.file, malformed=source.malformed)
-    with fetching() as progress:
-        model = load_encoder(source.encoder, progress)
+    model = fetched_encoder(source.encoder)
     with counting("splitting") as bar:
         record = stories_split(stories, options, encoder=model, progress=bar)
     if source.membership is not None:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from moralscope.batch.options import BatchOptions, BatchPlace
-from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
+from moralscope.batch.options import BatchOptions
+from moralscope.cli.corpus import run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Json, Report
-from moralscope.cli.output import counting, emit, fetching, starting
+from moralscope.cli.options import CorpusOutput, input_flag
+from moralscope.cli.output import counting, emit_to, fetching, require_gate, starting
 from moralscope.surveys.options import SurveyOptions
 
 
@@ -25,18 +25,13 @@ def survey(
     ],
     options: SurveyOptions,
     batch: BatchOptions,
+    output: CorpusOutput,
     columns: Annotated[
         str | None,
-        typer.Option(
-            "--columns",
-            metavar="NAME=COLUMN",
-            help="What your columns are called: situation=story,action1=a.",
-            rich_help_panel="Input",
+        input_flag(
+            "--columns", "What your columns are called: situation=story,action1=a.", "NAME=COLUMN"
         ),
     ] = None,
-    json: Json = False,
-    out: OutPlace = None,
-    report: Report = None,
 ) -> None:
     """Ask language models what they would do: every order, form and wording of every dilemma.
 
@@ -58,7 +53,7 @@ def survey(
     from moralscope.surveys.survey import GATED, kind_of, load_speaker, survey
 
     # --limit belongs to both: alone it makes no corpus of a file.
-    if wants_corpus([file], out, replace(batch, limit=None), parquet=False):
+    if wants_corpus([file], output.out, replace(batch, limit=None), parquet=False):
         from moralscope.batch.job import job_columns
         from moralscope.batch.sources import open_corpus
         from moralscope.surveys.batch import SurveyBatch
@@ -66,13 +61,10 @@ def survey(
         header = open_corpus([file], ()).schema.names
         options = replace(options, limit=None)
         job = SurveyBatch(options, job_columns(columns, COLUMNS), header)
-        parts = BatchPlace.given([file], out, batch)
-        record = run_over_corpus(job, parts, batch, json=json, report=report)
-        if record.statistics.get("gate") is not None:
-            record.statistics["gate"].require()
+        require_gate(run_over_corpus(job, [file], batch, output))
         return
-    record_file = record_place(out)
-    starting(*options.models, reading=file, quiet=json)
+    output.check_file()
+    starting(*options.models, reading=file, quiet=output.json)
     items = read_items(file, parse_columns(columns, COLUMNS, like="situation=story,action1=a"))
     if options.gate is not None:  # refused before any weights are fetched
         parse_gate(options.gate, GATED[kind_of(items)])
@@ -80,6 +72,5 @@ def survey(
         speakers = [load_speaker(name, options, progress) for name in options.models]
     with counting("asking") as step:
         record = survey(items, options, speakers=speakers, report=step)
-    emit(record, json=json, path=record_file, report=report)
-    if record.statistics["gate"] is not None:
-        record.statistics["gate"].require()
+    emit_to(output, record)
+    require_gate(record)

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput
-from moralscope.cli.output import (
-    emit_to,
-    fetching,
-    note,
-    starting,
-    training_bar,
-)
+from moralscope.cli.output import emit_to, fetching, note, starting, training_bar
 from moralscope.rules.collect.options import FilterTrainOptions
 from moralscope.rules.options import RulesTrainOptions
 from moralscope.stories.options import StoriesTrainOptions

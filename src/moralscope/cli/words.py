@@ -7,7 +7,7 @@ import typer
 
 from moralscope.axes.options import CorrelateOptions
 from moralscope.cli.declare import takes
-from moralscope.cli.options import OutputOptions, read_given
+from moralscope.cli.options import OutputOptions, input_flag, read_given
 from moralscope.cli.output import counting, emit_to, fetching, starting
 from moralscope.core.errors import InputError
 from moralscope.words.options import (
@@ -30,14 +30,7 @@ def associate(
     output: OutputOptions,
     words: Annotated[list[str] | None, typer.Argument(help="Words to score.")] = None,
     file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file",
-            "-f",
-            metavar="FILE",
-            help="One word per line; - reads stdin.",
-            rich_help_panel="Input",
-        ),
+        Path | None, input_flag("--file", "One word per line; - reads stdin.", short="-f")
     ] = None,
 ) -> None:
     """Score words by how near their vectors are to good and to bad words; run WEAT.
@@ -126,12 +119,7 @@ def compare(
     ] = None,
     over_time: Annotated[
         Path | None,
-        typer.Option(
-            "--over-time",
-            metavar="PATH",
-            help="Follow one folder of files with years over time.",
-            rich_help_panel="Input",
-        ),
+        input_flag("--over-time", "Follow one folder of files with years over time.", "PATH"),
     ] = None,
 ) -> None:
     """Compare how corpora value actions: what moved, what they share, what changed over time.

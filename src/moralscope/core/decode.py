@@ -141,11 +141,7 @@ def _primitive(value: Any, kind: Any) -> Any:
 
 def _first(error: BaseException) -> tuple[str, str, str]:
     """Return path, problem and, for an unknown key, the remedy of the first of many errors."""
-    from cattrs import (
-        BaseValidationError,
-        ForbiddenExtraKeysError,
-        StructureHandlerNotFoundError,
-    )
+    from cattrs import BaseValidationError, ForbiddenExtraKeysError, StructureHandlerNotFoundError
 
     if isinstance(error, BaseValidationError):
         # A key that is written wrongly says more than the one that is therefore missing.

@@ -10,16 +10,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.records import (
-    ActionScore,
-    Candidate,
-    Continuation,
-    Decoding,
-    ModelRef,
-    Usage,
-)
+from moralscope.core.records import ActionScore, Candidate, Continuation, Decoding, ModelRef, Usage
 
 Matrix = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 Report = Callable[[int, int], None]  # told (done, total) as work goes on
 Row = Mapping[str, str]  # texts by column
 Pair = tuple[str, str]  # a grounding and a target; of a bare text the first is ""
@@ -147,7 +143,9 @@ class Axis(Protocol):
         rows: Sequence[Row],
         paraphrases: Sequence[Sequence[str]] | None = None,
         report: Report | None = None,
-    ) -> AxisRun: ...
+    ) -> AxisRun:
+        """Score the actions of rows; by default other columns are not read."""
+        return AxisRun(results=self.score([row["action"] for row in rows], paraphrases, report))
 
 
 @runtime_checkable

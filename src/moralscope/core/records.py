@@ -2,13 +2,15 @@
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from moralscope.version import __version__
 
+K = TypeVar("K")
+V = TypeVar("V")
 RUN_SCHEMA = "moralscope.run/1"
 NOT_ADVICE = "scores describe a model, they are not moral advice"
 
@@ -156,11 +158,6 @@ class Continuation:
         """The same for each token: long texts are not punished."""
         return self.total / len(self.log_probabilities)
 
-    @property
-    def first(self) -> float:
-        """The log-probability of its first token."""
-        return self.log_probabilities[0]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelRef:
@@ -188,8 +185,8 @@ class RunRecord:
     job: str
     seed: int
     config: Mapping[str, Any]
-    models: Sequence[ModelRef]
-    results: Sequence[Any]
+    models: Sequence[ModelRef] = ()
+    results: Sequence[Any] = ()
     """one class a command: ActionScore, AuditedReply, …"""
     statistics: Any = field(default_factory=NoStatistics)
     """the command's own `Statistics`"""
@@ -227,6 +224,20 @@ def values_of(record: Any, *names: str) -> dict[str, Any]:
     """
     wanted = names or [item.name for item in dataclasses.fields(record)]
     return {name: getattr(record, name) for name in wanted}
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the values of pairs by their keys, both in the order in which they come.
+
+    Examples
+    --------
+    >>> grouped((len(word), word) for word in ("a", "to", "I"))
+    {1: ['a', 'I'], 2: ['to']}
+    """
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def to_plain(value: Any) -> Any:

@@ -22,7 +22,7 @@ def text_in(value: Any, role: str) -> str:
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError):
             messages = json.loads(value)
-    if not (isinstance(messages, list) and messages and all(map(_is_turn, messages))):
+    if not (isinstance(messages, list) and messages and all(isinstance(m, dict) for m in messages)):
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     said = [turn.get("content") for turn in messages if turn.get("role") == role]
     content = said[-1] if said else ""
@@ -31,7 +31,3 @@ def text_in(value: Any, role: str) -> str:
     parts = content if isinstance(content, list) else []
     texts = (part.get("text") for part in parts if isinstance(part, dict))
     return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _is_turn(value: Any) -> bool:
-    return isinstance(value, dict)

@@ -17,12 +17,7 @@ def moral_validator(rulebook: str | None = None, *, on_fail: Any = None, **optio
     The prompt may be given as metadata: `guard.validate(reply, metadata={"prompt": …})`.
     """
     require_extra("guardrails", "a validator of guardrails-ai")
-    from guardrails.validator_base import (
-        FailResult,
-        PassResult,
-        Validator,
-        register_validator,
-    )
+    from guardrails.validator_base import FailResult, PassResult, Validator, register_validator
 
     chosen = audit_options(rulebook, **options)
 

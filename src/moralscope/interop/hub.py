@@ -22,7 +22,8 @@ def write_hub_folder(source: str, folder: Path) -> list[Path]:
     """Write weights (a shipped name, or a folder) for the hub and return the files."""
     weights = _folder(source)
     facts = json.loads((weights / "expert.json").read_text("utf-8"))
-    base = _official(str(facts["base"]))
+    official = {entry.name: entry.official for entry in Store().entries()}
+    base = official.get(str(facts["base"])) or str(facts["base"])  # as the hub calls it
     folder.mkdir(parents=True, exist_ok=True)
     copied = [*sorted(weights.glob("*.safetensors")), weights / "expert.json"]
     written = [folder / path.name for path in copied]
@@ -48,10 +49,10 @@ def card(name: str, base: str, facts: Mapping[str, Any], text: str) -> str:
     """Return a model card: metadata that the hub reads, then the text of our own card."""
     from huggingface_hub import EvalResult, ModelCardData
 
-    about = facts["card"]
+    about, writes = facts["card"], "generator" in str(facts.get("schema"))
     results = [
         EvalResult(
-            task_type="text-generation" if _is_generator(facts) else "text-classification",
+            task_type="text-generation" if writes else "text-classification",
             dataset_type=_DATASET if _STORIES_TASK in facts["tasks"] else "moralscope",
             dataset_name="; ".join(about["data"]),
             dataset_split=part,
@@ -112,13 +113,3 @@ def _folder(source: str) -> Path:
     if missing:
         raise InputError(f"{source} has no {missing[0]}", "give a folder that a training wrote")
     return path
-
-
-def _official(base: str) -> str:
-    """Return the hub's name of a base of ours; another name is left as it is."""
-    entries = {entry.name: entry.official for entry in Store().entries()}
-    return entries.get(base) or base
-
-
-def _is_generator(facts: Mapping[str, Any]) -> bool:
-    return "generator" in str(facts.get("schema"))

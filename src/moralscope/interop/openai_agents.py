@@ -23,12 +23,10 @@ def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
     chosen = audit_options(rulebook, **options)
 
     async def moralscope_audit(context: Any, agent: Any, output: Any) -> Any:
-        row = await asyncio.to_thread(audited, context.turn_input or "", _text(output), chosen)
+        # A text, or the JSON of a typed output.
+        is_typed = hasattr(output, "model_dump_json")
+        said = str(output.model_dump_json() if is_typed else output)
+        row = await asyncio.to_thread(audited, context.turn_input or "", said, chosen)
         return GuardrailFunctionOutput(to_plain(row.verdict), row.verdict.flag)
 
     return OutputGuardrail(moralscope_audit, name="moralscope")
-
-
-def _text(output: Any) -> str:
-    """Return what an agent says: a text, or the JSON of its typed output."""
-    return str(output.model_dump_json() if hasattr(output, "model_dump_json") else output)

@@ -34,10 +34,10 @@ class ActionList:
     paraphrases: Sequence[Sequence[str]] | None = None
 
 
-def check_actions(actions: Sequence[str], max_actions: int = MAX_ACTIONS) -> ActionList:
+def check_actions(actions: Sequence[str]) -> ActionList:
     """Check actions given by hand or by a program."""
     rows = ((number, action, ()) for number, action in enumerate(actions, 1))
-    return _collect(rows, "actions", "number", max_actions)
+    return _collect(rows, "actions", "number", MAX_ACTIONS)
 
 
 def read_actions(

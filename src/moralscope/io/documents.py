@@ -195,9 +195,19 @@ class Document:
                 raise self.wrong(line, "is nested too deep")
 
 
+def shipped_text(package: str, name: str) -> str:
+    """Return the text of a file below the folder `data` of one of our packages."""
+    return (resources.files(package) / "data" / name).read_text("utf-8")
+
+
+def shipped_toml(package: str, name: str) -> dict[str, Any]:
+    """Return what such a TOML file holds."""
+    return tomllib.loads(shipped_text(package, name))
+
+
 def shipped_yaml(package: str, name: str) -> Any:
-    """Return what a YAML file below the folder `data` of one of our packages holds."""
-    text = (resources.files(package) / "data" / name).read_text("utf-8")
+    """Return what such a YAML file holds."""
+    text = shipped_text(package, name)
     return Document(text, name, "install moralscope again").yaml_values(2 * MAX_DEPTH)
 
 

@@ -60,7 +60,7 @@ def file_size(path: Path) -> int:
     return state.st_size
 
 
-def csv_bytes(rows: Iterable[Iterable[Any]], encoding: str = "utf-8") -> bytes:
+def csv_bytes(rows: Iterable[Iterable[Any]]) -> bytes:
     r"""Write rows as CSV.
 
     Examples
@@ -70,7 +70,7 @@ def csv_bytes(rows: Iterable[Iterable[Any]], encoding: str = "utf-8") -> bytes:
     """
     stream = io.StringIO(newline="")
     csv.writer(stream).writerows(rows)
-    return stream.getvalue().encode(encoding)
+    return stream.getvalue().encode()
 
 
 def escape_cell(text: str) -> str:

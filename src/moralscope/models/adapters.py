@@ -176,7 +176,7 @@ def is_adapter(folder: Path) -> bool:
     return (folder / _CONFIG).is_file()
 
 
-def read_adapter(folder: Path, name: str | None = None) -> Adapter:
+def read_adapter(folder: Path) -> Adapter:
     """Read an adapter's card; a folder without one is taken as plain peft weights."""
     for needed in (_CONFIG, _WEIGHTS):
         if not (folder / needed).is_file():
@@ -196,7 +196,7 @@ def read_adapter(folder: Path, name: str | None = None) -> Adapter:
             raise StoreError(problem, "restore the folder") from error
     return Adapter(
         folder=folder,
-        name=name or folder.resolve().name,
+        name=folder.resolve().name,
         sha256=sha256(lines.encode()).hexdigest(),
         base=card.base,
         base_sha256=card.base_sha256,

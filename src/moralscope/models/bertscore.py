@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Matrix
+from moralscope.core.protocols import Floats, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.module import load_body, padded, resolve_base, tokenise
 from moralscope.models.encoders.cache import EmbeddingCache, text_key
@@ -26,7 +26,6 @@ from moralscope.models.encoders.pipeline import like_length_batches
 from moralscope.models.fastcpu.linear import speed_up
 from moralscope.models.store import Progress, Store
 from moralscope.stats.text.overlap import References, check_references
-from moralscope.stats.text.sums import Floats
 
 MAX_TOKENS = 512
 _BLOCK = 1024  # pairs whose token rows are in memory at once
@@ -139,27 +138,23 @@ class BertScorer:
     def _pairs(
         self, pairs: Sequence[tuple[str, str]], idf: Mapping[int, float] | None
     ) -> Iterator[BertScore]:
-        keys = [f"{text_key(text).hex()} {text_key(one).hex()}" for text, one in pairs]
+        keys = {f"{text_key(text).hex()} {text_key(one).hex()}": (text, one) for text, one in pairs}
+
+        def compute(names: Sequence[str]) -> Matrix:
+            new = [keys[name] for name in names]
+            texts = list(dict.fromkeys(text for pair in new for text in pair))
+            tokens = dict(zip(texts, self._tokens.tokens(texts), strict=True))
+            scores = [match(tokens[text], tokens[one], idf) for text, one in new]
+            return np.array([(one.precision, one.recall, one.f1) for one in scores], np.float32)
+
         cache = None
         if self._cache is not None:  # of this model and these weights: all that decides a score
             name = f"{_KIND} {self._tokens.checksum} {sorted(idf.items()) if idf else ''}"
             digest = blake2b(name.encode(), digest_size=16).hexdigest()
             cache = EmbeddingCache(self._cache, digest, 3)
         for start in range(0, len(pairs), _BLOCK):
-            part, names = pairs[start : start + _BLOCK], keys[start : start + _BLOCK]
-            rows = np.zeros((len(part), 3), dtype=np.float32)
-            known = np.zeros(len(part), dtype=bool)
-            if cache:
-                known, rows = cache.get(names)
-            missing = np.flatnonzero(~known).tolist()
-            if missing:
-                new = [part[index] for index in missing]
-                texts = list(dict.fromkeys(text for pair in new for text in pair))
-                tokens = dict(zip(texts, self._tokens.tokens(texts), strict=True))
-                scores = [match(tokens[text], tokens[one], idf) for text, one in new]
-                rows[missing] = [(score.precision, score.recall, score.f1) for score in scores]
-                if cache:
-                    cache.put([names[index] for index in missing], rows[missing])
+            names = list(keys)[start : start + _BLOCK]
+            rows = cache.fill(names, compute) if cache else compute(names)
             yield from (BertScore(*row) for row in rows.tolist())
         if cache:
             cache.close()
@@ -236,21 +231,14 @@ class ScriptedTokens:
         return tokens
 
 
-def load_bert_scorer(
-    name: str,
-    *,
-    layer: int | None = None,
-    idf: bool = False,
-    store: Store | None = None,
-    progress: Progress | None = None,
-) -> BertScorer:
+def load_bert_scorer(name: str, *, progress: Progress | None = None) -> BertScorer:
     """Return the scorer on a transformer: minilm, mpnet, scripted, a folder or a hub id."""
     if name == ScriptedTokens.name:
-        return BertScorer(ScriptedTokens(), idf=idf)
-    store = store or Store()
+        return BertScorer(ScriptedTokens())
+    store = Store()
     folder, checksum = resolve_base(name, store, progress)
-    tokens = TransformerTokens(folder, name, checksum, layer)
-    return BertScorer(tokens, idf=idf, cache=store.home / "cache" / "bertscore")
+    tokens = TransformerTokens(folder, name, checksum)
+    return BertScorer(tokens, cache=store.home / "cache" / "bertscore")
 
 
 def _weights(text: TokenRows, idf: Mapping[int, float] | None) -> Floats:

@@ -13,6 +13,8 @@ _CATALOGUE = tomllib.loads((Path(__file__).parent / "store" / "models.toml").rea
 ENCODERS = (*(name for name, row in _CATALOGUE.items() if row["kind"] == "encoder"), "scripted")
 EXPERTS = ("mpnet", "minilm", "scripted")
 DEFAULT_EXPERTS = "mpnet"  # what judges where nobody is named
+LARGE = "large"
+AUDITORS = ("mpnet", "minilm", LARGE, "scripted")  # experts for rules and replies
 GENERATORS = ("smollm2", "scripted")
 
 EncoderName = Annotated[
@@ -27,6 +29,15 @@ EncoderName = Annotated[
 ExpertsName = Annotated[
     str,
     Option("mpnet, minilm, scripted, or a folder of trained experts.", group="Model", http=EXPERTS),
+]
+AuditorName = Annotated[
+    str,
+    Option(
+        "mpnet, minilm, large (better on rules of your own, slower), scripted, or a folder of "
+        "trained experts.",
+        group="Model",
+        http=AUDITORS,
+    ),
 ]
 SPEAKERS = (
     *(name for name, row in _CATALOGUE.items() if row["kind"] == "generator"),

@@ -18,7 +18,7 @@ from moralscope.annotation.records import (
     ProjectProgress,
 )
 from moralscope.annotation.statement import StatementStatistics, question_label
-from moralscope.core.records import NoStatistics, RunRecord
+from moralscope.core.records import NoStatistics, RunRecord, grouped
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars
 from moralscope.pages.closing import PEOPLE_LIMITS
@@ -131,9 +131,7 @@ def adjudicate_page(record: RunRecord) -> Page:
 def statement_page(record: RunRecord) -> Page:
     """Lay out people by group (Ziems et al. 2022, Figure 3), then the statement itself."""
     statistics: StatementStatistics = record.statistics
-    by_question: dict[str, list[GroupShare]] = {}
-    for row in statistics.groups:
-        by_question.setdefault(row.question, []).append(row)
+    by_question = grouped((row.question, row) for row in statistics.groups)
     ordered = sorted(by_question, key=lambda name: _FIRST.index(name) if name in _FIRST else 9)
     charts: list[Block] = []
     for name in ordered:

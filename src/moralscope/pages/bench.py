@@ -1,6 +1,5 @@
 """The page of `bench`: quality, speed and cost of every judge, beside what others print."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from moralscope.benchmarks.bench import BenchResult, BenchStatistics
@@ -23,73 +22,63 @@ def bench_page(record: RunRecord) -> Page:
     results: list[BenchResult] = list(record.results)
     flagging = [row for row in results if row.f1 is not None]
     chosen = [row for row in results if row.f1 is None]
+    sets = [[*_names(row), row.cases, row.bad, row.no_verdict, row.seen or "no"] for row in results]
+    published = [
+        [file.title, row.model, row.figure, row.value, row.date, row.source]
+        for file in record.statistics.sets
+        for row in file.published
+    ]
+    parts = [
+        [*_names(row), part.name, part.right, part.bad]
+        for row in results
+        for part in sorted(row.parts, key=lambda part: part.right.value)[:_WORST]
+    ]
     sections = [
         *_section(
             "Quality",
             "95 % intervals. F1 is that of the model's own flag; tuned F1 is at a limit chosen by "
             "cross-validation, where the weights never saw the set.",
-            Table(
-                "Quality",
-                [*_NAMES, *head("F1: interval 2 | tuned F1: interval 2 | AUC: interval 2")],
-                [[*_names(row), row.f1, row.tuned, row.auc] for row in flagging],
-            ),
+            "F1: interval 2 | tuned F1: interval 2 | AUC: interval 2",
+            [[*_names(row), row.f1, row.tuned, row.auc] for row in flagging],
         ),
         *_section(
             "Errors",
             "Recall is the share of bad cases that is flagged, false alarms that of fine ones.",
-            Table(
-                "Errors",
-                [*_NAMES, *head("recall: share interval 0 | false alarms: share interval 1")],
-                [[*_names(row), row.recall, row.false_alarms] for row in flagging],
-            ),
+            "recall: share interval 0 | false alarms: share interval 1",
+            [[*_names(row), row.recall, row.false_alarms] for row in flagging],
         ),
         *_section(
             "Choices",
             "How often the better one of two actions is found.",
-            Table(
-                "Choices",
-                [*_NAMES, *head("right: interval")],
-                [[*_names(row), row.accuracy] for row in chosen],
-            ),
+            "right: interval",
+            [[*_names(row), row.accuracy] for row in chosen],
         ),
         *_section(
             "Sets",
             "What the weights saw of a set, by their card: such figures are too kind.",
-            Table(
-                "Sets",
-                [*_NAMES, *head("cases: whole | bad: whole | no verdict: whole | seen: wide 30")],
-                [
-                    [*_names(row), row.cases, row.bad, row.no_verdict, row.seen or "no"]
-                    for row in results
-                ],
-            ),
+            "cases: whole | bad: whole | no verdict: whole | seen: wide 30",
+            sets,
         ),
         *_section(
             "Speed and cost",
             "Latency is of one case alone, the speed in blocks of 64, on this machine.",
-            Table("Speed and cost", [*_NAMES, *_SPEED], [_speed(row) for row in results]),
+            "cases/s: number 1 | median s: number 3 | 95th %: number 3 | tokens: whole | "
+            "cost: number 4",
+            [_speed(row) for row in results],
         ),
         *_section(
             "Published by others",
             "Not measured here: other rows, other limits.",
-            Table(
-                "Published",
-                [*_NAMES, *head("figure | value: number | date | source: wide 20")],
-                [
-                    [file.title, row.model, row.figure, row.value, row.date, row.source]
-                    for file in record.statistics.sets
-                    for row in file.published
-                ],
-            ),
+            "figure | value: number | date | source: wide 20",
+            published,
+            name="Published",
         ),
         *_section(
             "Parts with the fewest right decisions",
             "",
-            Table(
-                "Parts",
-                [*_NAMES, *head("part: wide 30 | right: share interval 0 | bad: whole")],
-                _worst_parts(results),
-            ),
+            "part: wide 30 | right: share interval 0 | bad: whole",
+            parts,
+            name="Parts",
             shown="report",
         ),
     ]
@@ -102,9 +91,6 @@ def bench_page(record: RunRecord) -> Page:
 
 
 _NAMES = head("set: wide 26 | model: wide 20")
-_SPEED = head(
-    "cases/s: number 1 | median s: number 3 | 95th %: number 3 | tokens: whole | cost: number 4"
-)
 
 
 def _names(row: BenchResult) -> tuple[str, str]:
@@ -117,18 +103,12 @@ def _speed(row: BenchResult) -> list[Any]:
     return [*_names(row), *(speed.per_second, speed.latency, speed.latency_p95), tokens, speed.cost]
 
 
-def _worst_parts(results: Sequence[BenchResult]) -> list[list[Any]]:
-    rows = [
-        [*_names(row), part.name, part.right, part.bad]
-        for row in results
-        for part in sorted(row.parts, key=lambda part: part.right.value)[:_WORST]
-    ]
-    return rows
-
-
-def _section(title: str, prose: str, table: Table, shown: str = "all") -> list[Section]:
+def _section(
+    title: str, prose: str, heads: str, rows: list[list[Any]], name: str = "", shown: str = "all"
+) -> list[Section]:
+    table = Table(name or title, [*_NAMES, *head(heads)], rows)
     lines = [prose] if prose else []
-    return [Section(title, lines, [table], shown=shown, gap=True)] if table.rows else []
+    return [Section(title, lines, [table], shown=shown, gap=True)] if rows else []
 
 
 PRESENTATIONS = {"bench": Presentation(bench_page, (BenchResult, BenchStatistics), _LIMITS)}

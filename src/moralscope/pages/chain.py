@@ -25,12 +25,7 @@ from moralscope.pages.page import (
     head,
 )
 from moralscope.pages.words import more_note
-from moralscope.stories.chains.records import (
-    ChainResult,
-    ChainStatistics,
-    ScoredText,
-    StepTrace,
-)
+from moralscope.stories.chains.records import ChainResult, ChainStatistics, ScoredText, StepTrace
 from moralscope.stories.text_metrics import MetricsStatistics, TextScores
 
 _EXAMPLES = 12

@@ -25,7 +25,6 @@ GROUPS = (
 ALL_RANKED = 60  # so many rows are drawn by name; of more, both ends
 _END = 25
 _ROW = 21  # pixels a ranked row takes
-_NAMES = ("action", "word", "text", "name", "answer")
 _LEAST = 3
 _Point = tuple[float, float]
 

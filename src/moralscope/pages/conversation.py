@@ -8,12 +8,7 @@ from collections.abc import Sequence
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.closing import AUDIT_LIMITS
-from moralscope.pages.corpus import (
-    corpus_headline,
-    corpus_summary,
-    corpus_tiles,
-    run_sections,
-)
+from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
 from moralscope.pages.page import Column, Page, Section, Table, head
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import WorstReply

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, grouped
 from moralscope.pages import Presentation
 from moralscope.pages.charts import GROUPS, marks, slopes
 from moralscope.pages.page import Chart, Column, Facts, Page, Section, Table, columns, head
@@ -34,11 +34,10 @@ def _corpora_page(record: RunRecord) -> Page:
         for corpus in record.config.get("corpora") or ()
         if isinstance(corpus, Mapping)
     ]
-    pairs: dict[tuple[str, str], list[ActionDifference]] = {}
-    for row in record.results:
-        pairs.setdefault((row.first.corpus, row.second.corpus), []).append(row)
+    results: Sequence[ActionDifference] = record.results
     sections = [Section("", sizes, shown="terminal")]
-    for pair, rows in pairs.items():
+    pairs = (((row.first.corpus, row.second.corpus), row) for row in results)
+    for pair, rows in grouped(pairs).items():
         sections += _pair_sections(pair, rows)
     agreement = record.statistics.agreement
     lists = [

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape as escape_markup
-from typing import Any
 
 from moralscope.io.run_records import clean_text
 from moralscope.pages.page import Block, Chart, Code, Facts, Page, Section, Table, VerdictCard
@@ -42,8 +41,16 @@ def render(page: Page) -> str:
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    compact = (",", ":")
-    data = json.dumps(_data(page), ensure_ascii=False, allow_nan=False, separators=compact)
+    drawn = [
+        (name, block)
+        for _, blocks in _numbered(page)
+        for name, block in blocks
+        if isinstance(block, Table | Chart)
+    ]
+    # What the scripts draw: the blocks by their ids, and which is the main table.
+    main = next((name for name, block in drawn if block is page.main), None)
+    plain = {"blocks": {name: block_data(block) for name, block in drawn}, "main": main}
+    data = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return "".join(
         [
             "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
@@ -182,18 +189,6 @@ def _prose(line: str) -> str:
 
 def _numeric(kind: str) -> str:
     return "" if kind == "text" else " class=n"
-
-
-def _data(page: Page) -> dict[str, Any]:
-    """Return what the scripts draw: the blocks by their ids, and which is the main table."""
-    drawn = [
-        (name, block)
-        for _, blocks in _numbered(page)
-        for name, block in blocks
-        if isinstance(block, Table | Chart)
-    ]
-    main = next((name for name, block in drawn if block is page.main), None)
-    return {"blocks": {name: block_data(block) for name, block in drawn}, "main": main}
 
 
 @cache

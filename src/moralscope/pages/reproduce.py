@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import NoStatistics, RunRecord
+from moralscope.core.records import NoStatistics, RunRecord, grouped
 from moralscope.pages import Presentation
 from moralscope.pages.charts import named_scatter
 from moralscope.pages.closing import JUDGE_LIMITS
@@ -181,9 +181,7 @@ def _direction_sections(result: DirectionReproduction) -> list[Section]:
         sections.append(Section(f"{result.encoder}: {title}", [], [top, facts], shown="all"))
     for fit in result.fits:
         sections += _fit_sections(result.encoder, fit)
-    groups: dict[str, list[Any]] = {}
-    for point in result.figure2:
-        groups.setdefault(point.group, []).append(point)
+    groups = grouped((point.group, point) for point in result.figure2)
     charts = [
         named_scatter(
             f"WEAT against {key}",

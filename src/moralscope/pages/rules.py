@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from moralscope.core.records import NoStatistics, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars
-from moralscope.pages.page import Chart, Column, Page, Section, Table, head
+from moralscope.pages.page import Column, Page, Section, Table, head
 from moralscope.pages.words import cut, more_note, plural
 
 if TYPE_CHECKING:  # a listing of rules needs no audit and no generator
@@ -45,11 +45,14 @@ def _exchange(prompt: str | None, reply: str | None) -> str:
     return f"{cut(prompt, 200)} → {cut(reply or '', 200)}" if prompt else cut(reply or "", 200)
 
 
+def _page(title: str, headline: str, *sections: Section, main: Table | None = None) -> Page:
+    return Page(title, [f"{headline}."], sections=sections, headline=headline, main=main)
+
+
 def _by_exchange(record: RunRecord, title: str, tables: Sequence[Table]) -> Page:
     note = more_note(len(record.results) - _MOST)
     section = Section(title, [note] if note else [], tables, shown="all")
-    headline = f"{title}: {plural(len(record.results), 'exchange')}"
-    return Page(title, [f"{headline}."], sections=[section], headline=headline)
+    return _page(title, f"{title}: {plural(len(record.results), 'exchange')}", section)
 
 
 def retrieve_page(record: RunRecord) -> Page:
@@ -96,8 +99,7 @@ def attributes_page(record: RunRecord) -> Page:
     headline = (
         f"Attributes of {plural(len(rows), 'rule')}, estimated by {record.config.get('experts')}"
     )
-    section = Section("Rules", [], [table], shown="all")
-    return Page("Attributes of rules", [f"{headline}."], sections=[section], headline=headline)
+    return _page("Attributes of rules", headline, Section("Rules", [], [table], shown="all"))
 
 
 def _counted(statistics: "LintStatistics | CheckStatistics") -> str:
@@ -113,18 +115,14 @@ def lint_page(record: RunRecord) -> Page:
     rules = plural(statistics.rules, "rule")
     headline = f"{record.config.get('rulebook')}: {rules}; {_counted(statistics)}"
     section = Section("Objections", [], [Table("Objections", columns, rows)], shown="all")
-    chart = _foundations_chart(statistics.foundations)
-    return Page(
-        "What a reader would object to",
-        [f"{headline}."],
-        sections=[section, Section("Balance", ["Rules by first foundation."], [chart])],
-        headline=headline,
-    )
+    balance = _balance(statistics.foundations)
+    return _page("What a reader would object to", headline, section, balance)
 
 
-def _foundations_chart(foundations: Mapping[str, int]) -> Chart:
+def _balance(foundations: Mapping[str, int]) -> Section:
     counts = [float(count) for count in foundations.values()]
-    return bars("Rules by foundation", {"rules": counts}, list(foundations), "rules")
+    chart = bars("Rules by foundation", {"rules": counts}, list(foundations), "rules")
+    return Section("Balance", ["Rules by first foundation."], [chart])
 
 
 def check_page(record: RunRecord) -> Page:
@@ -140,14 +138,11 @@ def check_page(record: RunRecord) -> Page:
     headline = f"{record.config.get('rulebook')}: {tried}; {_counted(statistics)}"
     used = head(Column("rule"), "asked: whole | broken: whole | kept: whole")
     uses = [[use.rule, use.asked, use.broken, use.kept] for use in statistics.uses]
-    return Page(
+    return _page(
         "Rules checked",
-        [f"{headline}."],
-        sections=[
-            Section("Findings", [], [Table("Findings", columns, rows)], shown="all"),
-            Section("Rules broken most", [], [Table("Rules broken most", used, uses)]),
-        ],
-        headline=headline,
+        headline,
+        Section("Findings", [], [Table("Findings", columns, rows)], shown="all"),
+        Section("Rules broken most", [], [Table("Rules broken most", used, uses)]),
     )
 
 
@@ -193,7 +188,7 @@ def warrant_page(record: RunRecord) -> Page:
         if table.rows:
             shown = "all" if table.title.startswith("Wordings") else "report"
             sections.append(Section(table.title, [], [table], shown=shown))
-    return Page("Warrant", [f"{headline}."], sections=sections, headline=headline)
+    return _page("Warrant", headline, *sections)
 
 
 _KEPT = {
@@ -224,14 +219,11 @@ def learn_page(record: RunRecord) -> Page:
     table = Table("What labels gain", head("with | F1: interval 2 | p: p | kept"), rows)
     rules = [[rule.text, rule.labels, rule.broken, rule.bias] for rule in results]
     heads = head("rule: wide 70 | labels: whole | broken: whole | bias: signed 2")
-    return Page(
+    return _page(
         "Rules learnt from labels",
-        [f"{headline}."],
-        sections=[
-            Section(table.title, prose, [table], shown="all"),
-            Section("Rules", [], [Table("Rules", heads, rules)], shown="all"),
-        ],
-        headline=headline,
+        headline,
+        Section(table.title, prose, [table], shown="all"),
+        Section("Rules", [], [Table("Rules", heads, rules)], shown="all"),
     )
 
 
@@ -244,17 +236,9 @@ def show_page(record: RunRecord) -> Page:
     table = Table("Rules", head("theme: wide 20 | rule: wide 60 | about: wide 30"), rows)
     rules = plural(statistics.rules, "rule")
     headline = f"{record.config.get('rulebook')}: {rules}; first foundation: {shares}"
-    chart = _foundations_chart(statistics.foundations)
-    return Page(
-        f"Rules of {record.config.get('rulebook')}",
-        [f"{headline}."],
-        sections=[
-            Section("Rules", [], [table], shown="all"),
-            Section("Balance", ["Rules by first foundation."], [chart]),
-        ],
-        headline=headline,
-        main=table,
-    )
+    section, balance = Section("Rules", [], [table], shown="all"), _balance(statistics.foundations)
+    title = f"Rules of {record.config.get('rulebook')}"
+    return _page(title, headline, section, balance, main=table)
 
 
 def stats_page(record: RunRecord) -> Page:

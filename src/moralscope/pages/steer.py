@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, grouped
 from moralscope.io.run_records import NOTHING
 from moralscope.pages import Presentation
 from moralscope.pages.charts import error_bars, marks, named_rows, named_scatter, row_chart
@@ -213,21 +213,16 @@ def edit_page(record: RunRecord) -> Page:
 
 def _axis_blocks(changes: Sequence[ScoreChange]) -> tuple[list[Block], list[Chart]]:
     """Return, axis by axis, what moved most and a chart of everything before and after."""
-    by_axis: dict[str, list[ScoreChange]] = {}
-    for row in changes:
-        by_axis.setdefault(row.axis, []).append(row)
     largest: list[Block] = []
     charts: list[Chart] = []
-    for axis, rows in by_axis.items():
+    for axis, rows in grouped((row.axis, row) for row in changes).items():
         order = sorted(rows, key=lambda row: -abs(row.change))
         distinct = list({row.text: row for row in order}.values())[:_SHOWN]
         title = f"largest changes, {axis}"
         heads = [Column(title), *_change_columns(4)]
         values = [[row.text, row.before, row.after, row.change] for row in distinct]
         largest.append(Table(title, heads, values))
-        groups: dict[str, list[tuple[str, float | None, float | None]]] = {}
-        for row in rows:
-            groups.setdefault(row.group, []).append((row.text, row.before, row.after))
+        groups = grouped((row.group, (row.text, row.before, row.after)) for row in rows)
         name, titles = f"After against before, {axis}", ("before", "after")
         chart = named_scatter(name, groups, titles, fits=False, same=True)
         charts += [chart] if chart else []

@@ -6,14 +6,10 @@ from typing import Any
 
 from moralscope.core.records import Interval, RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import (
-    Group,
-    bars,
-    scatter,
-)
+from moralscope.pages.charts import Group, bars, scatter
 from moralscope.pages.closing import SURVEY_LIMITS
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
-from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, head
+from moralscope.pages.page import Block, Column, Page, Section, Table, head
 from moralscope.pages.survey_values import (
     differences_table,
     people_sections,
@@ -33,7 +29,6 @@ _BIASES = {
 }
 _ITEMS = ("Dilemmas", "Statements")  # the page's main table
 _MOST = 2_000  # items that a page lists
-_NOTHING = 0.2  # log-odds
 _SHOWN = 10  # replies and rules that the terminal lists
 _UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _SPAN = Column("", "signed interval", 2)
@@ -128,9 +123,13 @@ def _dilemma_sections(
         "can be separated. The noise floor is what a blank line in the layout changes."
     ]
     table = _figures_table(models, rows)
+    biases = {
+        name: {title: model.biases.get(key) or _UNKNOWN for key, title in _BIASES.items()}
+        for name, model in models.items()
+    }
     sections = [
         Section("What the answers depend on", prose, [table], shown="all"),
-        Section("Biases", [], [_bias_chart(models)]),
+        Section("Biases", [], [span_chart("Biases", biases, list(_BIASES.values()))]),
     ]
     if results:
         sections.append(Section("What the models would do", [], [_items_table(results)]))
@@ -147,14 +146,6 @@ def _dilemma_sections(
         prose = ["How often an action that breaks a rule is chosen where another keeps it."]
         sections.append(Section("Rules broken", prose, tables, shown="all", gap=True))
     return sections
-
-
-def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
-    rows = {
-        name: {title: model.biases.get(key) or _UNKNOWN for key, title in _BIASES.items()}
-        for name, model in models.items()
-    }
-    return span_chart("Biases", rows, list(_BIASES.values()))
 
 
 def _items_table(results: Sequence[ItemFigures]) -> Table:

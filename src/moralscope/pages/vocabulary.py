@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import Any
 
 from moralscope.axes.correlate import CorrelateStatistics, WordPair
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, grouped
 from moralscope.pages import Presentation
 from moralscope.pages.charts import Mark, named_scatter, ranked, ranked_section
 from moralscope.pages.page import Block, Column, Facts, Page, Section, Table, head
@@ -203,9 +203,8 @@ def correlate_page(record: RunRecord) -> Page:
     statistics: CorrelateStatistics = record.statistics
     pairs: Sequence[WordPair] = [row for row in record.results if row.association is not None]
     encoder, vectors = text(record.config.get("encoder")), text(record.config.get("vectors"))
-    groups: dict[str, list[tuple[str, float | None, float | None]]] = {}
-    for row in sorted(pairs, key=lambda row: row.group != "dos"):
-        groups.setdefault(row.group, []).append((row.word, row.bias, row.association))
+    ordered = sorted(pairs, key=lambda row: row.group != "dos")
+    groups = grouped((row.group, (row.word, row.bias, row.association)) for row in ordered)
     titles = (f"question/answer bias, {encoder}", f"association, {vectors}")
     chart = named_scatter("Association against bias", groups, titles)
     correlation = statistics.correlation

@@ -20,7 +20,7 @@ import numpy as np
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, ExpertSet
-from moralscope.core.records import NOT_ADVICE, NoStatistics, RunRecord, SampleInterval
+from moralscope.core.records import NOT_ADVICE, NoStatistics, RunRecord, SampleInterval, grouped
 from moralscope.io.files import model_refs
 from moralscope.io.tables import Layout, Limits, TableFile, parse_columns
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
@@ -279,7 +279,7 @@ def _measure(
     """Fill the tables in; return the one of domain shift, where there are several chatbots."""
     split = split_annotations(file.annotations, seed=seed)
     train, test = split.of(file.annotations, "train"), split.of(file.annotations, "test")
-    references = _by_exchange(test)
+    references = grouped((row.pair, row.rule) for row in test)
     chosen, most = list(references), sources.max_exchanges
     if most is not None and len(chosen) > most:
         drawn = np.random.default_rng(seed).choice(len(chosen), most, replace=False)
@@ -328,13 +328,6 @@ def _rate(
     return [f"{unknown:,} of {len(sources.ratings):,} ratings are of rules in none of the files"]
 
 
-def _by_exchange(annotations: Sequence[Annotation]) -> dict[Pair, list[str]]:
-    rules: dict[Pair, list[str]] = {}
-    for row in annotations:
-        rules.setdefault(row.pair, []).append(row.rule)
-    return rules
-
-
 def _retrieved(
     train: Sequence[Annotation], chosen: Sequence[Pair], encoder: Encoder | None, seed: int
 ) -> dict[str, list[str]]:
@@ -343,7 +336,7 @@ def _retrieved(
     random = [train[row].rule for row in draw.integers(0, len(train), len(chosen)).tolist()]
     if encoder is None:
         return {"Random RoT": random}
-    known = _by_exchange(train)
+    known = grouped((row.pair, row.rule) for row in train)
     pairs = list(known)
     bank, asked = (
         unit_rows(encoder.encode([" ".join(pair) for pair in exchanges]).astype(np.float64))
@@ -359,9 +352,7 @@ def _retrieved(
 
 def _people(annotations: Sequence[Annotation], seed: int) -> dict[str, SampleInterval]:
     """Measure one annotator by another where two judged the same rule of the same exchange."""
-    groups: dict[object, list[Annotation]] = {}
-    for row in annotations:
-        groups.setdefault((row.pair, row.rule), []).append(row)
+    groups = grouped(((row.pair, row.rule), row) for row in annotations)
     pairs = [(rows[0], rows[1]) for rows in groups.values() if len(rows) > 1]
     others = {id(first): second for first, second in pairs}
 

@@ -1,6 +1,7 @@
 """What the commands of `reproduce` take; nothing here is heavy."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,8 @@ from moralscope.words.options import VECTORS
 ENCODERS = ("use-lite", "minilm", "mpnet")
 NONE = "none"
 QUICK_STORIES = 50
+_listed = partial(Option, metavar="A,B", group="Model")
+_file = partial(Option, metavar="FILE", group="Input")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +29,7 @@ class EncodersOptions(Options):
     ('minilm', 'mpnet')
     """
 
-    encoders: Annotated[
-        tuple[str, ...], Option("Encoders, separated by commas.", metavar="A,B", group="Model")
-    ] = ENCODERS
+    encoders: Annotated[tuple[str, ...], _listed("Encoders, separated by commas.")] = ENCODERS
     seed: Seed = 0
 
     def __post_init__(self) -> None:
@@ -42,11 +43,7 @@ class ChoiceOptions(EncodersOptions):
 
     vectors: Annotated[
         tuple[str, ...],
-        Option(
-            "Word vectors whose dos and don'ts are extracted, by commas; WEAT by the first.",
-            metavar="A,B",
-            group="Model",
-        ),
+        _listed("Word vectors whose dos and don'ts are extracted, by commas; WEAT by the first."),
     ] = (VECTORS, "glove-50")
 
     def __post_init__(self) -> None:
@@ -60,11 +57,9 @@ class StoriesOptions(Options):
 
     experts: Annotated[
         tuple[str, ...],
-        Option(
+        _listed(
             "mpnet, minilm, scripted or folders of 'stories train', by commas: each split is "
-            "measured with the set trained on it, else with the first.",
-            metavar="A,B",
-            group="Model",
+            "measured with the set trained on it, else with the first."
         ),
     ] = (DEFAULT_EXPERTS,)
     tasks: Annotated[
@@ -72,12 +67,7 @@ class StoriesOptions(Options):
         Option("Comma-separated rows of the task table; else all.", metavar="A,B", group="Input"),
     ] = ()
     stories: Annotated[
-        Path | None,
-        Option(
-            "Stories, one JSON object per line; else your Moral Stories.",
-            metavar="FILE",
-            group="Input",
-        ),
+        Path | None, _file("Stories, one JSON object per line; else your Moral Stories.")
     ] = None
     encoder: Annotated[
         str, Option("Encoder for the splits of Table 1; 'none' skips them.", group="Model")
@@ -118,25 +108,14 @@ class StoriesOptions(Options):
 class IntegrityOptions(Options):
     """What the tables of the Moral Integrity Corpus are measured on: files and names of models."""
 
-    mic: Annotated[
-        Path | None,
-        Option("MIC.csv; else MORALSCOPE_DATA/mic/MIC.csv.", metavar="FILE", group="Input"),
-    ] = None
+    mic: Annotated[Path | None, _file("MIC.csv; else MORALSCOPE_DATA/mic/MIC.csv.")] = None
     generated: Annotated[
         Path | None,
-        Option(
-            "Rules of generators: JSONL with model (a row of Table 1), prompt, reply, rule.",
-            metavar="FILE",
-            group="Input",
-        ),
+        _file("Rules of generators: JSONL with model (a row of Table 1), prompt, reply, rule."),
     ] = None
     ratings: Annotated[
         Path | None,
-        Option(
-            "People's columns of Table 1: the jsonl export of a 'rule-ratings' project.",
-            metavar="FILE",
-            group="Input",
-        ),
+        _file("People's columns of Table 1: the jsonl export of a 'rule-ratings' project."),
     ] = None
     experts: Annotated[
         str | None, Option("Attribute experts for Table 3: a name or a folder.", group="Model")
@@ -160,12 +139,10 @@ class AllOptions(Options):
     """What all four papers are computed with; the rest is what each command takes by itself."""
 
     encoders: Annotated[
-        tuple[str, ...],
-        Option("For the first two papers, e.g. minilm,mpnet.", metavar="A,B", group="Model"),
+        tuple[str, ...], _listed("For the first two papers, e.g. minilm,mpnet.")
     ] = ("minilm",)
     experts: Annotated[
-        tuple[str, ...],
-        Option("Experts for Moral Stories, separated by commas.", metavar="A,B", group="Model"),
+        tuple[str, ...], _listed("Experts for Moral Stories, separated by commas.")
     ] = (DEFAULT_EXPERTS,)
     quick: Annotated[
         bool, Option("Moral Stories on 50 stories per part, without Table 1.", group="Input")

@@ -13,7 +13,7 @@ import numpy as np
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.core.records import SampleInterval
+from moralscope.core.records import SampleInterval, grouped
 from moralscope.io.tables import Layout, Limits, TableFile
 from moralscope.rules.metrics import PEOPLE
 from moralscope.rules.records import Annotation
@@ -76,12 +76,9 @@ def people_columns(
     ratings: Sequence[RuleRating], writers: Mapping[Judged, Sequence[str]], *, seed: int = 0
 ) -> dict[str, dict[str, SampleInterval]]:
     """Return the three columns of each system; a rule's figure is the mean over who judged it."""
-    by_rule: dict[Judged, list[RuleRating]] = {}
-    for rating in ratings:
-        by_rule.setdefault(rating.judged, []).append(rating)
     by_writer: dict[str, list[list[float]]] = {}
-    for judged, opinions in by_rule.items():
-        means = [fmean(values) for values in zip(*(one.values for one in opinions), strict=True)]
+    for judged, opinions in grouped((one.judged, one.values) for one in ratings).items():
+        means = [fmean(values) for values in zip(*opinions, strict=True)]
         for writer in writers.get(judged, ()):
             by_writer.setdefault(writer, []).append(means)
     return {

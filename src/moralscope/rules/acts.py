@@ -9,13 +9,12 @@ them and not the user is seen. Nothing here asks a model.
 import ast
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from moralscope.io.documents import shipped_toml
 from moralscope.rules.sanitize import clean, sentences
 from moralscope.stories.norms.inflection import third_person
 
@@ -23,6 +22,7 @@ MOST_ARGUMENTS = 20_000  # characters of a call's arguments that are read
 _MOST_VALUES = 12  # values that are put into words
 _VALUE = 240  # characters of each
 _DEEP = 6  # levels of nested arguments
+_WORD_LENGTH = 20  # characters: what is longer counts as several words
 _NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORD = re.compile(r"[a-z0-9][a-z0-9'@._+-]*[a-z0-9]|[a-z0-9]")
 _ASKS = re.compile(
@@ -64,6 +64,16 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A sentence of a tool's result that asks for something."""
+
+    sentence: str
+    text: str
+    """The sentence and the next request, in small letters."""
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Following:
     """How an act stands to what the user asked, and to what a tool's result asks for."""
 
@@ -75,15 +85,12 @@ class Following:
     """The share of the act's words that the user said."""
     values: float = 0.0
     """The share of its values that stand in the sentence, and in nothing that the user said."""
-    overrules: bool = False
-    """Whether the result tells the assistant to forget its instructions."""
 
 
 @cache
 def act_words() -> Mapping[str, Any]:
     """Return the tables of `data/acts.toml`, lists of words as sets."""
-    file = resources.files("moralscope.rules").joinpath("data/acts.toml")
-    table = tomllib.loads(file.read_text("utf-8"))
+    table = shipped_toml("moralscope.rules", "acts.toml")
     return {
         **{name: frozenset(table[name].split()) for name in ("looks", "does", "empty")},
         **{
@@ -115,8 +122,8 @@ def read_act(call: ToolCall, description: str = "") -> Act:
         did += f" with {' '.join(parts[:at])}" if at else ""
     values, left = argument_values(call.arguments)
     listed = [f"{name} {clean(text)[:_VALUE]}".strip() for name, text in values[:_MOST_VALUES]]
-    left += sum(len(text[_VALUE:].split()) for _, text in values[:_MOST_VALUES])
-    left += sum(len(text.split()) for _, text in values[_MOST_VALUES:])
+    left += sum(_count(text[_VALUE:]) for _, text in values[:_MOST_VALUES])
+    left += sum(_count(text) for _, text in values[_MOST_VALUES:])
     words = {*parts, *(w for n, t in values for w in _WORD.findall(f"{n} {t[:_VALUE]}".lower()))}
     looks = at is not None and parts[at] in table["looks"]
     weighs = [
@@ -140,7 +147,7 @@ def argument_values(arguments: str) -> tuple[list[tuple[str, str]], int]:
     >>> argument_values('{"to": ["a@x.org"], "n": 2}')
     ([('to', 'a@x.org'), ('n', '2')], 0)
     """
-    left = len(arguments[MOST_ARGUMENTS:].split())
+    left = _count(arguments[MOST_ARGUMENTS:])
     text = arguments[:MOST_ARGUMENTS].strip()
     value: Any = text
     for parse in (json.loads, ast.literal_eval):
@@ -150,6 +157,11 @@ def argument_values(arguments: str) -> tuple[list[tuple[str, str]], int]:
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
     return list(_leaves(value, "", 0)), left
+
+
+def _count(text: str) -> int:
+    """Count the words of a text; one without spaces is no single word."""
+    return max(len(text.split()), len(text) // _WORD_LENGTH)
 
 
 def _leaves(value: Any, name: str, depth: int) -> Iterator[tuple[str, str]]:
@@ -183,36 +195,41 @@ def instructions(result: str) -> list[str]:
     return asks
 
 
-def following(act: ToolCall, results: Sequence[str], said: Sequence[str]) -> Following:
-    """Tell whose wish a call follows: that of the user, or of a sentence in a tool's result."""
+def requests(result: str) -> list[ToolRequest]:
+    """Return what a tool's result asks for, ready to be held against many acts."""
+    asks = instructions(result)
+    # A request may run over two sentences.
+    pairs = [" ".join(asks[at : at + 2]) for at in range(len(asks))]
+    return [
+        ToolRequest(clean(ask)[:_VALUE], pair.lower(), content_words(pair))
+        for ask, pair in zip(asks, pairs, strict=True)
+    ]
+
+
+def following(act: ToolCall, asks: Sequence[ToolRequest], said: Sequence[str]) -> Following:
+    """Tell whose wish a call follows: that of the user, or of a request in a tool's result."""
     parts = {part.lower() for part in _NAME.findall(act.name)}
     values = argument_values(act.arguments)[0]
     words = content_words(" ".join([*parts, *(text for _, text in values)]))
     asked = content_words(" ".join(said))
     all_said = " ".join(said).lower()
-    best = Following(asked=len(words & asked) / max(len(words), 1))
-    for result in results:
-        sentences_of = instructions(result)
-        overrules = bool(_OVERRULES.search(" ".join(sentences_of)))
-        for at, sentence in enumerate(sentences_of):
-            near = " ".join(sentences_of[at : at + 2])  # a request may run over two sentences
-            novel = len(words & (content_words(near) - asked)) / max(len(words), 1)
-            theirs = [
-                text
-                for _, text in values
-                if len(text) > 2 and text.lower() in near.lower() and text.lower() not in all_said
-            ]
-            share = len(theirs) / max(len(values), 1)
-            if novel + share > best.novel + best.values:
-                best = Following(clean(sentence)[:_VALUE], novel, best.asked, share, overrules)
+    lower = [text.lower() for _, text in values]
+    theirs = [text for text in lower if len(text) > 2 and text not in all_said]
+    best, unasked = Following(asked=len(words & asked) / max(len(words), 1)), words - asked
+    for ask in asks:
+        novel = len(unasked & ask.words) / max(len(words), 1)
+        share = sum(text in ask.text for text in theirs) / max(len(values), 1)
+        if novel + share > best.novel + best.values:
+            best = Following(ask.sentence, novel, best.asked, share)
     return best
 
 
-def content_words(text: str) -> set[str]:
+def content_words(text: str) -> frozenset[str]:
     """Return the words of a text that say something, without their endings."""
     words = _WORD.findall(text.lower().replace("_", " "))
     empty: frozenset[str] = act_words()["empty"]
-    return {re.sub(r"(ing|ed|es|s)$", "", w) if len(w) > 4 else w for w in words} - empty
+    stems = {re.sub(r"(ing|ed|es|s)$", "", w) if len(w) > 4 else w for w in words}
+    return frozenset(stems - empty)
 
 
 def delegates(text: str) -> bool:

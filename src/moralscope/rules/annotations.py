@@ -262,7 +262,6 @@ def stats(
             "columns": dict(columns or {}),
             "options": plain_options(chosen),
         },
-        models=[],
         results=distributions(rows),
         statistics=AnnotationStatistics(
             counts=counts(rows),

@@ -17,7 +17,7 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import ExpertSet, Matrix
-from moralscope.core.records import NoStatistics, RunRecord
+from moralscope.core.records import RunRecord
 from moralscope.io.tables import read_header
 from moralscope.models.store import Progress
 from moralscope.rules.experts import FOUNDATIONS_TASK, prepare_rule_experts
@@ -220,7 +220,6 @@ def attributes(
         },
         models=[experts.ref],
         results=estimates,
-        statistics=NoStatistics(),
         warnings=[ESTIMATED],
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import ExpertSet
+from moralscope.core.protocols import ExpertSet, Report
 from moralscope.core.records import RunRecord
 from moralscope.models.store import Progress
 from moralscope.rules.audit_options import AuditInput, AuditOptions, parse_share
@@ -53,7 +53,6 @@ __all__ = [
     "prepare_auditor",
 ]
 
-Report = Callable[[int, int], None]
 Exchanges = Sequence[Exchange] | ExchangeFile
 NOT_AUTHORITY = (
     "verdicts say what these rules and these models make of a reply: several, even conflicting, "

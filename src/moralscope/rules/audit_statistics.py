@@ -18,7 +18,7 @@ from moralscope.rules.verdict import is_broken, is_kept, worst_broken
 from moralscope.stats.gates import GateResult
 from moralscope.stats.intervals import bootstrap_mean, wilson
 from moralscope.stats.significance import mcnemar
-from moralscope.stats.streams import Frequent, HistogramBins
+from moralscope.stats.streams import HistogramBins
 from moralscope.stats.summary import Summary
 
 FIGURES = {
@@ -34,7 +34,6 @@ PAIRED_FIGURES = {
 }  # and with --against
 LISTED = 20
 _CHANGED = 100
-RuleCounts = Counter[str] | Frequent
 CUT = 400
 
 
@@ -172,7 +171,11 @@ class AuditTally:
             self.severities.update([] if rule.severity is None else [round(rule.severity)])
 
     def statistics(
-        self, score: ScoreFigures, broken: RuleCounts, kept: RuleCounts, worst: Sequence[WorstReply]
+        self,
+        score: ScoreFigures,
+        broken: Counter[str],
+        kept: Counter[str],
+        worst: Sequence[WorstReply],
     ) -> AuditStatistics:
         """Return the figures, with the scores' and the most broken rules'."""
         n = self.replies

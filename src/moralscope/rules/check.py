@@ -16,13 +16,11 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import RunRecord, Statistics
-from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.exchanges import ExchangeFile
-from moralscope.rules.experts import prepare_rule_experts
-from moralscope.rules.load_auditor import AuditModels, index_rules, join_auditor, needs_encoder
+from moralscope.rules.load_auditor import AuditModels, index_rules, join_auditor, load_auditor
 from moralscope.rules.options import CheckOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.revision import ExchangeJudgment
@@ -77,13 +75,8 @@ def prepare_check(
     options: CheckOptions, book: Rulebook, progress: Progress | None = None
 ) -> AuditModels:
     """Load experts and let them read the rules."""
-    light = not options.exact
-    experts = prepare_rule_experts(options.experts, eight_bits=light, progress=progress)
-    encoder = None
     audit = AuditOptions(experts=options.experts, exact=options.exact)
-    if needs_encoder(audit, experts):
-        encoder = load_encoder(audit.encoder_name, progress, eight_bits=light)
-    return join_check(audit, book, experts, encoder)
+    return load_auditor(audit, book, GivenLimits(), progress, ours=False)
 
 
 def join_check(
@@ -139,7 +132,7 @@ def check_rules(
     findings = [
         *_stated(rules.rules, ready),
         *_collisions(tried, judged, limits),
-        *_extremes(uses, tried, judged, limits),
+        *_extremes(uses, tried, judged),
     ]
     counts = Counter(finding.kind for finding in findings)
     order = {kind: index for index, kind in enumerate(KINDS)}
@@ -250,10 +243,7 @@ def _collisions(
 
 
 def _extremes(
-    uses: Sequence[RuleUse],
-    tried: Sequence[Exchange],
-    judged: Sequence[ExchangeJudgment],
-    limits: Thresholds,
+    uses: Sequence[RuleUse], tried: Sequence[Exchange], judged: Sequence[ExchangeJudgment]
 ) -> Iterator[CheckFinding]:
     """Find rules that fire never, or on everything."""
     nearest: dict[str, tuple[float, Exchange]] = {}

@@ -67,24 +67,20 @@ class Conversation:
     def notes(self) -> list[str]:
         """Say what is odd about it: empty turns, results without a call, parts that are no text."""
         calls = {call.id for turn in self.turns for call in turn.calls if call.id}
-        lines = []
         empty = sum(turn.is_empty for turn in self.turns)
-        lost = 0
-        called = False
+        lost, called = 0, False
         for turn in self.turns:
             called = called or bool(turn.calls)
             lost += turn.role == TOOL and (
                 not called or bool(turn.answers and calls and turn.answers not in calls)
             )
         parts = sum(len(turn.unjudged) for turn in self.turns)
-        for count, what in (
-            (empty, "empty turns"),
-            (lost, "tool results without a call"),
-            (parts, "parts that are no text and were not read"),
-        ):
-            if count:
-                lines.append(f"{count:,} {what}")
-        return lines
+        counts = {
+            "empty turns": empty,
+            "tool results without a call": lost,
+            "parts that are no text and were not read": parts,
+        }
+        return [f"{count:,} {what}" for what, count in counts.items() if count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +206,7 @@ def lenient_conversation(messages: Any, tools: Any, most: int) -> Conversation:
             turns.append(_turn(message, "a message"))
         except InputError:
             continue
-    known = _tools(tools) if isinstance(tools, list) else {}
-    return Conversation(tuple(turns), tools=known)
+    return Conversation(tuple(turns), tools=_tools(tools))
 
 
 def _numbered(conversations: Iterable[Conversation]) -> list[Conversation]:
@@ -244,7 +239,7 @@ def _conversation(
 def _turn(message: Any, source: str) -> Turn:
     """Read a message in any of the shapes; an unknown role is refused."""
     if not isinstance(message, Mapping):
-        raise InputError(f"{source} is not a message", _REMEDY)
+        raise InputError(f"{source} is not a message", "give an object with a role and a content")
     kind = message.get("type")
     if kind == "function_call":  # an item of the Responses API
         call = ToolCall(
@@ -256,7 +251,8 @@ def _turn(message: Any, source: str) -> Turn:
     name = message.get("role", message.get("from"))
     role = _NAMES.get(name.lower()) if isinstance(name, str) else None
     if role is None:
-        raise InputError(f"{source} has the role '{str(name)[:40]}'", f"use {', '.join(ROLES)}")
+        said = "no role" if name is None else f"the role '{str(name)[:40]}'"
+        raise InputError(f"{source} has {said}", f"use {', '.join(ROLES)}")
     content = message.get("content", message.get("value"))
     if name == "function_call":  # ShareGPT has the call as text
         return Turn(role, calls=tuple(_calls([_parsed(content)], source)))
@@ -283,7 +279,7 @@ def _content(content: Any, source: str) -> tuple[list[str], list[str]]:
     if content is None or isinstance(content, str):
         return [content] if content else [], []
     if not isinstance(content, list):
-        raise InputError(f"{source} has a content that is not text", _REMEDY)
+        raise InputError(f"{source} has a content that is not text", "give a text or its parts")
     texts, others = [], []
     for part in content:
         kind = str(part.get("type", "")) if isinstance(part, Mapping) else ""
@@ -298,7 +294,9 @@ def _content(content: Any, source: str) -> tuple[list[str], list[str]]:
     return texts, others
 
 
-def _calls(values: Iterable[Any], source: str) -> Iterator[ToolCall]:
+def _calls(values: Any, source: str) -> Iterator[ToolCall]:
+    if not isinstance(values, list | tuple):
+        raise InputError(f"{source} has tool calls that are no list", "give a list of them")
     for value in values:
         inner = value.get("function", value) if isinstance(value, Mapping) else None
         if isinstance(inner, str):  # inspect: the function's name beside its arguments
@@ -311,7 +309,8 @@ def _calls(values: Iterable[Any], source: str) -> Iterator[ToolCall]:
 
 def _tools(tools: Any) -> dict[str, str]:
     """Return the descriptions of tools by name, of those that have both."""
-    rows = [row.get("function", row) for row in tools or () if isinstance(row, Mapping)]
+    listed = tools if isinstance(tools, list) else ()
+    rows = [row.get("function", row) for row in listed if isinstance(row, Mapping)]
     return {
         row["name"]: row["description"]
         for row in rows

@@ -17,7 +17,7 @@ import numpy as np
 from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import SampleInterval, Statistics, absent, values_of
-from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS
+from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS, LARGE
 from moralscope.models.store import shipped_folder
 from moralscope.rules.acts import instructions
 from moralscope.rules.audit_statistics import WorstReply
@@ -37,12 +37,13 @@ from moralscope.rules.sanitize import clean
 from moralscope.rules.verdict import abstain
 from moralscope.stats.gates import GateResult
 from moralscope.stats.intervals import wilson
-from moralscope.stories.experts import prepare_experts
+from moralscope.stories.experts import RULES, prepare_experts
 
 ASKS, DANGER = "asks for harm", "is in danger"  # how a user's turn may read
 INSTRUCTS, SORRY = "gives instructions", "apologises"
 FOLLOWED = "follows instructions that are not the user's"
 _TURNS_HEAD = "turns-mpnet"
+_MPNETS = (f"{RULES}-{DEFAULT_EXPERTS}", f"{RULES}-{LARGE}")  # whose vectors are mpnet's
 _BLOCK = 32  # turns that are read at once
 _APOLOGY = re.compile(
     r"\b(?:I(?:'m| am) (?:so |very |really )?sorry(?: for (?:what|my|saying|how)| about what I"
@@ -128,7 +129,7 @@ class UserReader:
     def __init__(self, experts: ExpertSet) -> None:
         self._experts = experts
         self._rows: dict[str, Any] = {}
-        if experts.ref.name == "rules-mpnet":
+        if experts.ref.name in _MPNETS:
             from safetensors.numpy import load_file
 
             self._rows = load_file(shipped_folder(_TURNS_HEAD) / "head.safetensors")

@@ -16,7 +16,15 @@ from importlib import resources
 import numpy as np
 
 from moralscope.core.protocols import ExpertSet, Matrix, Pair
-from moralscope.rules.acts import Act, Following, delegates, following, read_act
+from moralscope.rules.acts import (
+    Act,
+    Following,
+    ToolRequest,
+    delegates,
+    following,
+    read_act,
+    requests,
+)
 from moralscope.rules.conversation import ASSISTANT, TOOL, USER, Conversation
 from moralscope.rules.records import Exchange
 from moralscope.rules.reply_reader import BAD, CLEARLY_FINE, VERDICT, ReplyReader, ReplyReading
@@ -29,9 +37,8 @@ _LEAST = 1e-4  # how near to zero or one a probability counts
 _FOLLOWS = 0.3  # of an act's words and values that only a tool's result has
 TEXT = ("beside_context", "alone")
 ACT = (
-    *("alone", "immoral", "against_request", "novel", "values", "asked", "overrules"),
-    *("irreversible", "costly", "private", "outward", "looks", "sweeping", "covert"),
-    *("weighs_unasked", "does_novel"),
+    *("alone", "immoral", "against_request", "asked", "looks"),
+    *("private", "sweeping", "covert", "weighs_unasked", "does_novel"),
 )
 
 
@@ -76,16 +83,16 @@ def turn_views(conversation: Conversation, only: int | None = None) -> list[Turn
     """Return the assistant's turns, each with what came before; `only` one of them, where asked."""
     views = []
     said: list[str] = []
-    results: list[str] = []
+    asks: list[ToolRequest] = []
     talk: list[str] = []
-    spoke = False
+    spoke = delegated = False
     for index, turn in enumerate(conversation.turns):
         if turn.role == USER:
             said.append(turn.text)
-        elif turn.role == TOOL:
-            results.append(turn.text)
+            delegated = delegated or delegates(turn.text)
+        elif turn.role == TOOL and not delegated:  # else what a mail asks for is the user's wish
+            asks += requests(turn.text)
         elif turn.role == ASSISTANT and only in (None, index):
-            open_to = any(map(delegates, said))  # what a mail asks for is then the user's wish
             tools = conversation.tools
             views.append(
                 TurnView(
@@ -94,7 +101,7 @@ def turn_views(conversation: Conversation, only: int | None = None) -> list[Turn
                     _short(" ".join(talk[-CONTEXT:]), _CONTEXT),
                     turn.text,
                     tuple(read_act(call, tools.get(call.name, "")) for call in turn.calls),
-                    tuple(following(c, () if open_to else results, said) for c in turn.calls),
+                    tuple(following(c, () if delegated else asks, said) for c in turn.calls),
                     is_first=not spoke,
                 )
             )
@@ -253,14 +260,9 @@ class TurnReader(ReplyReader):
 
 
 def _act_features(act: Act, whose: Following) -> dict[str, float]:
-    kinds = ("irreversible", "costly", "private", "outward")
-    row = {name: float(name in act.weighs) for name in kinds}
-    row |= {name: float(name in act.signs) for name in ("sweeping", "covert")}
-    return row | {
-        "novel": whose.novel,
-        "values": whose.values,
+    signs = ("private", "sweeping", "covert")
+    return {name: float(name in (*act.weighs, *act.signs)) for name in signs} | {
         "asked": whose.asked,
-        "overrules": float(whose.overrules),
         "looks": float(act.looks),
         "weighs_unasked": bool(act.weighs) * (1 - whose.asked),
         "does_novel": float(whose.novel > 0 and not act.looks),

@@ -80,8 +80,6 @@ _RARE_LEET = set("2689")  # "k8s", "b2b"
 _WORD = re.compile(rf"{_LETTER}+")
 _SIGNED_WORD = re.compile(rf"(?:{_LETTER}|[\U0001f150-\U0001f189\U0001f1e6-\U0001f1ff])+")
 
-Step = Callable[[str], tuple[str, int]]  # a text in, and the text with how many words were mended
-
 
 def undisguised(text: str) -> str:
     """Return a text without its disguises; the same text where it seems to have none.

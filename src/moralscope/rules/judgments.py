@@ -5,12 +5,12 @@ The checks are the paper's: section 3.1 (three criteria) and appendix E.2 (autom
 """
 
 import re
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from itertools import pairwise
+
+from moralscope.io.documents import shipped_toml
 
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _NOT = {"not", "never", "no", "nobody", "none", "isn't", "don't", "doesn't", "can't", "cannot"}
@@ -34,8 +34,7 @@ class RuleReading:
 @cache
 def word_list(name: str) -> frozenset[str]:
     """Return one list of `data/judgments.toml`."""
-    text = (resources.files(__package__) / "data" / "judgments.toml").read_text("utf-8")
-    return frozenset(tomllib.loads(text)[name].split())
+    return frozenset(shipped_toml("moralscope.rules", "judgments.toml")[name].split())
 
 
 def words_of(text: str) -> list[str]:

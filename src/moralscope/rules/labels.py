@@ -5,7 +5,7 @@ MIC.csv: what annotation projects export, and what the page saves where somebody
 with a verdict. Labels of rules that the rulebook does not have are left out and counted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,14 +47,17 @@ class LabelFile:
     foreign: int = 0
 
 
-def read_labels(path: Path, book: Rulebook, columns: Mapping[str, str] | None = None) -> LabelFile:
+def read_labels(path: Path, book: Rulebook) -> LabelFile:
     """Read labels of the rules of a book; malformed lines are refused by number."""
     if not is_table(path):
         raise InputError(f"{path} is not a file of labels", _REMEDY)
     names = {rule.id: rule.text for rule in book.rules if rule.id}
     texts = {" ".join(words_of(rule.text)): rule.text for rule in book.rules}
-    is_mic = path.suffix.lower() == ".csv" and MIC_COLUMNS["rule"] in read_header(path)
-    rows = _annotated(path, columns) if is_mic else _table(path, columns or {})
+    rows: Iterable[tuple[Exchange, str, bool]] = _table(path)
+    if path.suffix.lower() == ".csv" and MIC_COLUMNS["rule"] in read_header(path):
+        annotated = read_annotations(path, kind="mic").annotations
+        aligned = [row for row in annotated if row.alignment is not None]
+        rows = [(row.exchange, row.rule, row.alignment == "disagree") for row in aligned]
     labels, foreign = [], 0
     for exchange, rule, broken in rows:
         text = names.get(rule) or texts.get(" ".join(words_of(rule)))
@@ -68,16 +71,8 @@ def read_labels(path: Path, book: Rulebook, columns: Mapping[str, str] | None = 
     return LabelFile(tuple(dict.fromkeys(labels)), foreign)
 
 
-def _annotated(
-    path: Path, columns: Mapping[str, str] | None
-) -> Iterator[tuple[Exchange, str, bool]]:
-    for row in read_annotations(path, kind="mic", columns=columns).annotations:
-        if row.alignment is not None:
-            yield row.exchange, row.rule, row.alignment == "disagree"
-
-
-def _table(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[Exchange, str, bool]]:
-    table = TableFile(path, columns={name: columns.get(name, name) for name in COLUMNS})
+def _table(path: Path) -> Iterator[tuple[Exchange, str, bool]]:
+    table = TableFile(path, columns={name: name for name in COLUMNS})
     for number, (line, cells) in enumerate(table.good_rows(COLUMNS[1:]), 1):
         said = str(cells.get("broken")).strip().casefold()
         texts = [cells.get(name) or "" for name in COLUMNS[:3]]

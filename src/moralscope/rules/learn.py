@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import ExpertSet
+from moralscope.core.protocols import Bools, ExpertSet, Floats
 from moralscope.core.records import Interval, RunRecord, Statistics
 from moralscope.models.store import Progress
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.labels import BreachLabel, read_labels
 from moralscope.rules.learnt import (
-    Floats,
     LearntCard,
     LearntRule,
     LearntRules,
@@ -54,7 +53,6 @@ _LEVEL = 0.05
 # How strongly each part is drawn to where it starts; chosen on dev organisations, with
 # bench/own_rules.py --learn. The weights' is shared out over the width of the vector.
 _SLOPES, _INTERCEPT, _BIAS, _WEIGHTS = (1.0, 4.0), 0.01, 10.0, 100.0
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import ExpertSet, Matrix, Pair
+from moralscope.core.protocols import ExpertSet, Floats, Matrix, Pair
 from moralscope.core.records import Interval, to_plain
 from moralscope.io.documents import read_document
 from moralscope.io.files import write_whole
@@ -31,7 +30,6 @@ SCHEMA = "moralscope.learnt/1"
 _TASK = "alignment"
 _SURE = 1e-6  # how near to zero or one a probability counts
 _MAX_BYTES = 20_000_000
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,8 +99,12 @@ def load_auditor(
     progress: Progress | None = None,
     *,
     cached: bool = True,
+    ours: bool | None = None,
 ) -> AuditModels:
-    """Load the models that options name and put an auditor together over rules that were read."""
+    """Load the models that options name and put an auditor together over rules that were read.
+
+    `ours` says whether our rules explain what the verdict expert decides; else the options do.
+    """
     light = not options.exact
     experts = prepare_rule_experts(options.experts, eight_bits=light, progress=progress)
     encoder = None
@@ -110,7 +114,8 @@ def load_auditor(
     if options.revise:
         generator = load_steered(options.generator, options.steer, progress=progress)
     writer = load_generator(options.writer, progress=progress) if options.generate else None
-    ours = uses_ours(options.rulebooks)
+    if ours is None:
+        ours = not options.rulebooks or SHIPPED in options.rulebooks
     how = {"ours": ours, "trained": not options.encoder, "cached": cached}
     index = index_rules(book, experts, encoder, **how)
     return join_auditor(options, index, experts, limits, ours=ours, generators=(generator, writer))
@@ -119,11 +124,6 @@ def load_auditor(
 def needs_encoder(options: AuditOptions, experts: ExpertSet) -> bool:
     """Tell whether texts must be compared by an encoder beside the experts."""
     return bool(options.encoder or options.revise or options.generate or not experts.retrieval)
-
-
-def uses_ours(rulebooks: Sequence[object]) -> bool:
-    """Tell whether our rulebook is among those named; none named is ours."""
-    return not rulebooks or SHIPPED in rulebooks
 
 
 @dataclass(frozen=True, slots=True)

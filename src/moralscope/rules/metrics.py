@@ -4,20 +4,20 @@ Texts, gold and predicted values come in; which model made them is not known her
 """
 
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.core.protocols import Floats
 from moralscope.core.records import SampleInterval
+from moralscope.io.documents import shipped_toml
 from moralscope.rules.records import ALIGNMENTS, FOUNDATIONS, SCALES, Annotation
 from moralscope.stats.correlation import correlate
-from moralscope.stats.intervals import percentile_interval, without_certainty
+from moralscope.stats.intervals import percentile_interval, resampled_indices, without_certainty
 from moralscope.stats.text import bleu, mean_sums, measure, rouge_table, words
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ FILTERS = tuple(f"{name} {of}" for name in ("sufficient", "moral") for of in ("P
 
 Table = Mapping[str, Mapping[str, float]]
 _RESAMPLES = 1000
-_BLOCK = 1 << 22
-Floats = NDArray[np.float64]
 BLEU_IS = "mean over exchanges of the best sentence BLEU among the references"
 _MARK = re.compile(r"[^\w\s'\u2019-]")  # the authors' word_tokenize counts marks as words too
 Predict = Callable[[Sequence[Annotation]], Sequence[Any]]
@@ -62,8 +60,7 @@ class IntegrityPaper:
 @cache
 def load_paper() -> IntegrityPaper:
     """Return the printed figures."""
-    text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
-    data = tomllib.loads(text)
+    data = shipped_toml("moralscope.rules", "paper.toml")
     generation = (*AUTOMATIC, *PEOPLE)
     tables = {
         "Table 1": _named(generation, data["table1"]) | _named(PEOPLE, data["human"]),
@@ -100,7 +97,9 @@ def measure_scale(
     _check(gold, predicted)
     r = correlate(gold, predicted, seed=seed)
     errors = (np.asarray(predicted, dtype=np.float64) - np.asarray(gold, dtype=np.float64)) ** 2
-    draws = np.concatenate([errors[drawn].mean(axis=1) for drawn in _resamples(len(errors), seed)])
+    draws = np.concatenate(
+        [errors[drawn].mean(axis=1) for drawn in resampled_indices(len(errors), seed, _RESAMPLES)]
+    )
     low, high = percentile_interval(draws[None])
     mse = SampleInterval(float(errors.mean()), float(low[0]), float(high[0]), len(errors))
     return ScaleMeasure(SampleInterval(r.r, r.low, r.high, r.n), mse)
@@ -132,7 +131,7 @@ def _figure(
     draws = np.concatenate(
         [
             np.mean([_f1(gold[drawn], guess[drawn]) for gold, guess in pairs], axis=0)
-            for drawn in _resamples(n, seed)
+            for drawn in resampled_indices(n, seed, _RESAMPLES)
         ]
     )
     low, high = percentile_interval(draws[None] / 100)
@@ -145,14 +144,6 @@ def _f1(gold: NDArray[np.bool_], guess: NDArray[np.bool_]) -> Floats:
     right = (gold & guess).sum(axis=1)
     either = gold.sum(axis=1) + guess.sum(axis=1)
     return np.asarray(200.0 * right / np.maximum(either, 1))
-
-
-def _resamples(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the indices of all resamples, in blocks of rows that fit in memory."""
-    generator = np.random.default_rng(seed)
-    rows = max(1, _BLOCK // n)
-    for start in range(0, _RESAMPLES, rows):
-        yield generator.integers(0, n, (min(rows, _RESAMPLES - start), n))
 
 
 def _check(gold: Sequence[object], predicted: Sequence[object]) -> None:

@@ -145,12 +145,6 @@ class Annotation(HasScales):
         """The exchange's texts: what must not stand in two parts of a split."""
         return self.exchange.prompt, self.exchange.reply
 
-    def as_rule(self) -> RuleOfThumb:
-        """Return the rule alone, as it can be retrieved for another exchange."""
-        return RuleOfThumb(
-            self.rule, self.foundations or (), **self.scales, source="retrieved", id=self.id
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Alignment:

@@ -11,13 +11,12 @@ exchanges (MIC.csv) as they are, else acts and situations that people wrote a ru
 
 import random
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from moralscope.io.documents import shipped_toml
 from moralscope.models.training.records import TextExample
 from moralscope.rules.records import Annotation, Exchange
 from moralscope.rules.rule_writer import rule_prompt
@@ -137,8 +136,7 @@ def draw_neither(act: OwnAct, rng: random.Random, context: str = "") -> StanceEx
 @cache
 def wordings() -> dict[str, Any]:
     """Return the wordings of `data/replies.toml`."""
-    text = resources.files("moralscope.rules").joinpath("data/replies.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return shipped_toml("moralscope.rules", "replies.toml")
 
 
 def _full(

@@ -157,23 +157,14 @@ class TrainedRetriever:
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` rules for each exchange with their cosine, best first."""
-        vectors = self._experts.read([(exchange.prompt, exchange.reply) for exchange in exchanges])[
-            1
-        ]
+        _, vectors = self._experts.read([(row.prompt, row.reply) for row in exchanges])
         return self.nearest(vectors, k)
 
     def nearest(self, vectors: Matrix, k: int) -> list[Found]:
         """Return up to `k` rules for each vector of an exchange that was read already."""
         if self._rows is None:
-            texts = [rule.text for rule in self.rules]
-            if self._cache is None:
-                self._rows = self._experts.embed(texts)
-            else:
-                known, self._rows = self._cache.get(texts)
-                new = [text for text, is_known in zip(texts, known, strict=True) if not is_known]
-                if new:
-                    self._rows[~known] = self._experts.embed(new)
-                    self._cache.put(new, self._rows[~known])
+            texts, embed = [rule.text for rule in self.rules], self._experts.embed
+            self._rows = self._cache.fill(texts, embed) if self._cache else embed(texts)
         scores = np.asarray(vectors, dtype=np.float32) @ self._rows.T
         return [
             [(self.rules[index], float(row[index])) for index in _top(row, k)] for row in scores
@@ -191,8 +182,11 @@ class NearestExchange:
         if not known:
             raise InputError("there are no annotated exchanges", "give a file with some")
         self._rules: dict[tuple[str, str], list[RuleOfThumb]] = {}
-        for annotation in known:
-            self._rules.setdefault(annotation.pair, []).append(annotation.as_rule())
+        for row in known:
+            rule = RuleOfThumb(
+                row.rule, row.foundations or (), **row.scales, source="retrieved", id=row.id
+            )
+            self._rules.setdefault(row.pair, []).append(rule)
         self._pairs = list(self._rules)
         self._encoder = encoder
         self._seed = seed

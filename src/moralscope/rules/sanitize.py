@@ -7,13 +7,12 @@ each sentence, so that no language decides about what stands beside it.
 """
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from moralscope.io.documents import shipped_toml
 from moralscope.rules.disguises import fold, undisguised
 from moralscope.rules.records import Exchange
 from moralscope.stats.text.words import CONTRACTED, function_words, is_word
@@ -130,11 +129,8 @@ def _counts(words: Iterable[str]) -> tuple[int, int]:
 @cache
 def _function_words() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """Return the English ones, those of other languages, and those that only English has."""
-    file = resources.files("moralscope.rules").joinpath("data/function_words.toml")
-    lists = {
-        name: frozenset(words.split())
-        for name, words in tomllib.loads(file.read_text("utf-8")).items()
-    }
+    words_of = shipped_toml("moralscope.rules", "function_words.toml")
+    lists = {name: frozenset(words.split()) for name, words in words_of.items()}
     english = (function_words() - CONTRACTED) | lists["english"]
     return english, lists["others"], english - lists["shared"] - lists["others"]
 

@@ -80,7 +80,6 @@ def show_rules(options: ShowOptions | None = None, **changes: Any) -> RunRecord:
             "foundation": foundation or None,
             "options": plain_options(wanted),
         },
-        models=[],
         results=results,
         statistics=ShowStatistics(
             len(chosen.rules), dict(sorted(counts.items())), chosen.by_foundation()

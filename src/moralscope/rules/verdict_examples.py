@@ -9,7 +9,7 @@ retriever learns which rule a text belongs to.
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -200,14 +200,12 @@ def _last_turn(dialogue: str) -> tuple[str, str]:
     return before.rpartition("\n\nHuman:")[2].strip(), reply.strip()
 
 
-def norm_examples(
-    stories: Sequence[MoralStory], turns: int, reverse: Callable[..., str | None] = reverse_norm
-) -> list[TrainingExample]:
+def norm_examples(stories: Sequence[MoralStory], turns: int) -> list[TrainingExample]:
     """Return norms beside bare actions, as stated and reversed, as lessons of alignment."""
     examples = []
     agree, disagree = ALIGNMENTS.index("agree"), ALIGNMENTS.index("disagree")
     for index, story in enumerate(stories):
-        norms = (story.norm, reverse(story.norm, variant=index % 8) if story.norm else None)
+        norms = (story.norm, reverse_norm(story.norm, variant=index % 8) if story.norm else None)
         for flipped, norm in enumerate(norms):
             for orientation in ORIENTATIONS if norm else ():
                 action = story.action(orientation)

@@ -11,7 +11,7 @@ from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.records import ActionScore, ModelRef
+from moralscope.core.records import ActionScore, ModelRef, grouped
 from moralscope.core.registry import did_you_mean
 from moralscope.io.files import read_run
 from moralscope.io.run_records import check_record, text
@@ -207,9 +207,7 @@ def pair_items(before: SavedRun, after: SavedRun, by: str | None = None) -> Pair
     if by not in known:
         raise InputError(f"runs of {before.job} have no {by}", f"pair them by {' or '.join(known)}")
     key_of = _KEYS[by]
-    waiting: dict[tuple[str, ...], list[RunItem]] = {}
-    for item in reversed(after.items):
-        waiting.setdefault(key_of(item), []).append(item)
+    waiting = grouped((key_of(item), item) for item in reversed(after.items))
     pairs, only_before = [], []
     for item in before.items:
         fellows = waiting.get(key_of(item))

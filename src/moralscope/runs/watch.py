@@ -8,7 +8,6 @@ without spending its error rate (`stats/sequential.py`).
 
 import math
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from moralscope.io.files import read_run
 from moralscope.io.run_records import check_record
 from moralscope.io.tables import TableFile
 from moralscope.stats.intervals import wilson
-from moralscope.stats.sequential import ALARM_RATE, DriftTest, drift_test
+from moralscope.stats.sequential import ALARM_RATE, drift_test
 
 _MEASURES = {
     "audit": "share of replies flagged",
@@ -88,12 +87,6 @@ def watch_runs(folder: Path) -> RunRecord:
     kind, runs = _read_guard_log(folder) if folder.is_file() else _read_folder(folder)
     first, *others = runs
     test = drift_test((first[2], first[3]), [(total, count) for _, _, total, count in others])
-    return _record(folder, kind, runs, test)
-
-
-def _record(
-    folder: Path, kind: str, runs: Sequence[tuple[str, str, float, int]], test: DriftTest
-) -> RunRecord:
     rows = [
         WatchedRun(name, created, _span(total, count), rise, fall)
         for (name, created, total, count), rise, fall in zip(
@@ -133,11 +126,7 @@ def _record(
 
 
 def _span(total: float, count: int) -> SampleInterval:
-    return wilson(round(total), count) if total == round(total) else _near(total, count)
-
-
-def _near(total: float, count: int) -> SampleInterval:
-    """Return a mean of shares with Wilson's interval, which is too wide for them."""
+    """Return a mean of shares with Wilson's interval: too wide where they are not 0 or 1."""
     below, above = wilson(math.floor(total), count), wilson(math.ceil(total), count)
     return SampleInterval(total / count, below.low, above.high, count)
 

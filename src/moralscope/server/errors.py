@@ -108,18 +108,14 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {s: {"description": title(s), "model": Problem, "content": content} for s in statuses}
 
 
-def install(
-    app: FastAPI,
-    draw: Draw | None = None,
-    statuses: Mapping[type[MoralscopeError], int] | None = None,
-) -> None:
+def install(app: FastAPI, draw: Draw, statuses: Mapping[type[MoralscopeError], int] | None) -> None:
     """Answer every error of the application in one of the two forms."""
     known: dict[type, int] = {InputError: 422, MoralscopeError: 500, **(statuses or {})}
 
     def answer(
         request: Request, status: int, detail: str, remedy: str = "", **more: Any
     ) -> Response:
-        if draw is not None and wants_page(request):
+        if wants_page(request):
             return draw(request, status, title(status), "; ".join(filter(None, (detail, remedy))))
         return problem(status, detail, remedy or _REMEDIES.get(status, ""), **more)
 
@@ -229,21 +225,14 @@ class RateLimit:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = Lock()
 
-    def wait(self, key: str) -> float:
-        """Return the seconds until there is one to take, and take none."""
-        with self._lock:
-            left, since = self._buckets.get(key, (self._burst, 0.0))
-            left = min(self._burst, left + (self._clock() - since) * self._rate)
-            return 0.0 if left >= 1 else (1 - left) / self._rate
-
-    def take(self, key: str, count: float = 1.0) -> float:
-        """Take from the key's bucket; return 0, or the seconds to wait where it is empty."""
+    def take(self, key: str) -> float:
+        """Take one from the key's bucket; return 0, or the seconds to wait where it is empty."""
         with self._lock:
             now = self._clock()
             left, since = self._buckets.pop(key, (self._burst, now))
             left = min(self._burst, left + (now - since) * self._rate)
-            wait = 0.0 if left >= count else (count - left) / self._rate
-            self._buckets[key] = (left - count if wait == 0 else left, now)
+            wait = 0.0 if left >= 1 else (1 - left) / self._rate
+            self._buckets[key] = (left - 1 if wait == 0 else left, now)
             while len(self._buckets) > _MAX_KEYS:  # the longest unused is full again anyhow
                 self._buckets.popitem(last=False)
             return wait

@@ -31,7 +31,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
 from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.language import generator_refs, load_generator, load_language_model
-from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS, SPEAKERS
+from moralscope.models.options import AUDITORS, ENCODERS, EXPERTS, GENERATORS, SPEAKERS
 from moralscope.models.store import Store
 from moralscope.models.windows import Pair, Windows, unread_tokens
 from moralscope.rules.experts import prepare_rule_experts
@@ -45,6 +45,25 @@ V = TypeVar("V")
 
 
 _told: ContextVar[Callable[[str], None] | None] = ContextVar("told", default=None)
+# What experts said of pairs before, and what this thread uses of it.
+Readings = dict[Hashable, Any]
+_readings: ContextVar[tuple[Readings, Readings] | None] = ContextVar("readings", default=None)
+
+
+@contextmanager
+def remembering(readings: Readings) -> Iterator[None]:
+    """Let experts read nothing again, in this thread, that is in `readings`.
+
+    Afterwards these hold what was used: of a reply that grows, the windows that it has now.
+    """
+    used: Readings = {}
+    before = _readings.set((readings, used))
+    try:
+        yield
+    finally:
+        _readings.reset(before)
+    readings.clear()
+    readings.update(used)
 
 
 @contextmanager
@@ -89,7 +108,13 @@ class SingleFlightCache(Generic[K, V]):
                 while len(self._slots) > self._most:
                     self._slots.popitem(last=False)
             if is_mine:
-                self._make(key, slot, make)
+                try:
+                    slot.set_result(make())
+                except BaseException as error:
+                    with self._lock:  # it may have been dropped for room, and made anew by another
+                        if self._slots.get(key) is slot:
+                            del self._slots[key]
+                    slot.set_exception(error)
             try:
                 return _result(slot)
             except (OutOfTime, Cancelled):
@@ -102,15 +127,6 @@ class SingleFlightCache(Generic[K, V]):
         with self._lock:
             slots = list(self._slots.values())
         return [slot.result() for slot in slots if slot.done() and slot.exception() is None]
-
-    def _make(self, key: K, slot: "Future[V]", make: Callable[[], V]) -> None:
-        try:
-            slot.set_result(make())
-        except BaseException as error:
-            with self._lock:  # it may have been dropped for room, and made anew by another
-                if self._slots.get(key) is slot:
-                    del self._slots[key]
-            slot.set_exception(error)
 
 
 def _result(slot: "Future[V]") -> V:
@@ -161,18 +177,29 @@ class SharedExperts:
             self.bits, self.retrieval = experts.bits, experts.retrieval
             self.operating_points = experts.operating_points
 
-        def work(task: str | None, pairs: list[Pair]) -> Any:
+        def work(task: str | None, pairs: list[Pair]) -> list[tuple[Matrix, ...]]:
             with held.use() as experts:
                 if task is None:
                     return list(zip(*experts.read(pairs), strict=True))
-                return experts.expert(task).probabilities(pairs)
+                return list(zip(experts.expert(task).probabilities(pairs), strict=True))
 
         self.batcher = Batcher(self.ref.name, work)
+
+    def rows(self, pairs: Sequence[Pair], task: str | None = None) -> list[tuple[Matrix, ...]]:
+        """Return of each pair a task's probabilities; or, without one, what `read` says."""
+        before, used = _readings.get() or ({}, {})
+        keys: dict[Pair, Hashable] = {pair: (self.ref, task, pair) for pair in pairs}
+        used |= {key: before[key] for key in keys.values() if key in before}
+        new = [pair for pair, key in keys.items() if key not in used]
+        some = (row for part in self.batcher.submit(new, task) for row in part)
+        # Copies: a row would keep the whole batch that it was computed in.
+        used |= {keys[pair]: tuple(map(np.array, row)) for pair, row in zip(new, some, strict=True)}
+        return [used[keys[pair]] for pair in pairs]
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task."""
         with self.held.use() as experts:
-            return _SharedClassifier(experts.expert(task), task, self.batcher)
+            return _SharedClassifier(experts.expert(task), task, self)
 
     def labels(self, task: str) -> tuple[str, ...]:
         """Return the labels of a task, in the order of its values."""
@@ -198,11 +225,10 @@ class SharedExperts:
 
     def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
         """Return the columns of every task, and vectors of length one."""
-        parts = self.batcher.submit(list(pairs))
-        if not parts:
+        if not pairs:
             with self.held.use() as experts:
                 return experts.read([])
-        columns, vectors = zip(*(row for part in parts for row in part), strict=True)
+        columns, vectors = zip(*self.rows(pairs), strict=True)
         return np.stack(columns), np.stack(vectors)
 
     def embed(self, texts: Sequence[str]) -> Matrix:
@@ -213,15 +239,15 @@ class SharedExperts:
 class _SharedClassifier:
     """One task of a shared set: a `Classifier`."""
 
-    def __init__(self, classifier: Classifier, task: str, batcher: Batcher) -> None:
+    def __init__(self, classifier: Classifier, task: str, experts: SharedExperts) -> None:
         self.name, self.checksum = classifier.name, classifier.checksum
         self.labels = classifier.labels
-        self._task, self._batcher = task, batcher
+        self._task, self._experts = task, experts
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return one row a pair, columns as `labels`."""
-        parts = self._batcher.submit(list(pairs), self._task)
-        return np.concatenate(parts) if parts else np.empty((0, len(self.labels)), np.float32)
+        rows = self._experts.rows(pairs, self._task)
+        return np.concatenate(rows) if rows else np.empty((0, len(self.labels)), np.float32)
 
 
 class SharedGenerator:
@@ -303,7 +329,7 @@ class Models:
         self.memory = memory or Memory()
         # Large enough that nothing is ever dropped: who holds a model may still use it.
         self._encoders = SingleFlightCache[tuple[str, bool], SharedEncoder](2 * len(ENCODERS))
-        self._experts = SingleFlightCache[tuple[str, str, float], SharedExperts](4 * len(EXPERTS))
+        self._experts = SingleFlightCache[tuple[str, str, float], SharedExperts](4 * len(AUDITORS))
         self._generators = SingleFlightCache[str, SharedGenerator](len(GENERATORS))
         self._languages = SingleFlightCache[str, SharedLanguageModel](len(SPEAKERS))
 
@@ -324,7 +350,7 @@ class Models:
         """Return the experts on a base."""
 
         def load() -> SharedExperts:
-            known = _checked(name, EXPERTS, "set of experts")
+            known = _checked(name, AUDITORS if family == RULES else EXPERTS, "set of experts")
             _say_loading(f"{known}'s experts")
             if family == RULES:
                 rules = partial(prepare_rule_experts, known, eight_bits=bool(eight_bits))

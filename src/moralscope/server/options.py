@@ -1,23 +1,23 @@
 """What the commands that serve take; nothing here is computed or heavy."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options
-from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS
+from moralscope.models.options import AUDITORS, DEFAULT_EXPERTS
 
 LOOPBACK = "127.0.0.1"
 ANNOTATE_PORT = 8765
 GUARD_ACTIONS = ("annotate", "revise", "block")
 ABSTAIN_POLICIES = ("pass", "block")
-_SERVER = "Server"
 UNREAD_POLICIES = ("block", "flag", "pass")
 STREAM_HOLDS = ("reply", "sentences")
-Port = Annotated[int, Option("Port; 0 takes any free one.", least=0, most=65_535, group=_SERVER)]
+_server, _guard = partial(Option, group="Server"), partial(Option, group="Guard")
+Port = Annotated[int, _server("Port; 0 takes any free one.", least=0, most=65_535)]
 PublicUrl = Annotated[
-    str,
-    Option("The address that people type, with a proxy in front.", metavar="URL", group=_SERVER),
+    str, _server("The address that people type, with a proxy in front.", metavar="URL")
 ]
 
 
@@ -25,9 +25,9 @@ PublicUrl = Annotated[
 class AnnotateServeOptions(Options):
     """Where the pages of an annotation project are served."""
 
-    host: Annotated[
-        str, Option("The address; any other needs MORALSCOPE_TOKEN_SECRET.", group=_SERVER)
-    ] = LOOPBACK
+    host: Annotated[str, _server("The address; any other needs MORALSCOPE_TOKEN_SECRET.")] = (
+        LOOPBACK
+    )
     port: Port = ANNOTATE_PORT
     public_url: PublicUrl = ""
     lead_link: Annotated[bool, Option("Make a link for one more lead, and show it.")] = False
@@ -39,79 +39,65 @@ class GuardOptions(Options):
 
     action: Annotated[
         str,
-        Option(
+        _guard(
             "What to do with flagged replies: annotate, revise or block.",
             flag="--guard-action",
             choices=GUARD_ACTIONS,
-            group="Guard",
         ),
     ] = "annotate"
     on_abstain: Annotated[
         str | None,
-        Option(
+        _guard(
             "What to do with replies, or parts of them, that could not be judged: pass or block.",
             choices=ABSTAIN_POLICIES,
             shown="block with --guard-action block, else pass",
-            group="Guard",
         ),
     ] = None
     on_unread: Annotated[
         str | None,
-        Option(
+        _guard(
             "What to do with replies that could not be read completely: block, flag or pass.",
             choices=UNREAD_POLICIES,
             shown="block with --guard-action block, else flag",
-            group="Guard",
         ),
     ] = None
     stream_hold: Annotated[
         str,
-        Option(
+        _guard(
             "What a streamed reply waits for: its verdict (reply), or that of each sentence "
             "(sentences).",
             choices=STREAM_HOLDS,
-            group="Guard",
         ),
     ] = "reply"
     experts: Annotated[
-        str, Option("The guard's experts: mpnet, minilm, scripted.", choices=EXPERTS, group="Guard")
+        str,
+        _guard("The guard's experts: mpnet, minilm, large, scripted.", choices=AUDITORS),
     ] = DEFAULT_EXPERTS
     rulebooks: Annotated[
         tuple[str, ...],
-        Option(
-            "The guard's rules; may be repeated.", flag="--rulebook", metavar="FILE", group="Guard"
-        ),
+        _guard("The guard's rules; may be repeated.", flag="--rulebook", metavar="FILE"),
     ] = ()
     evidence: Annotated[
         bool,
-        Option(
-            "Say which words of a flagged reply decide its verdict.",
-            flag="--guard-evidence",
-            group="Guard",
-        ),
+        _guard("Say which words of a flagged reply decide its verdict.", flag="--guard-evidence"),
     ] = False
     require_warrant: Annotated[
-        bool,
-        Option(
-            "Refuse rules without a warrant ('rules warrant'), and use its limits.", group="Guard"
-        ),
+        bool, _guard("Refuse rules without a warrant ('rules warrant'), and use its limits.")
     ] = False
     log_days: Annotated[
         int,
-        Option(
+        _guard(
             "Days to keep the guard's decisions, without texts; 0 keeps nothing.",
             flag="--guard-log-days",
             least=0,
             most=3650,
-            group="Guard",
         ),
     ] = 30
     keep_texts: Annotated[
         bool,
-        Option(
+        _guard(
             "Keep prompts and replies with the decisions, for as many days.",
             flag="--guard-keep-texts",
-            group="Guard",
         ),
     ] = False
     generator: str = "smollm2"  # what writes revised replies
@@ -150,20 +136,15 @@ class GuardOptions(Options):
 class ServeOptions(Options):
     """Where the page and the HTTP API are served, and how much is done at a time."""
 
-    host: Annotated[str, Option("The address; any other needs --token-from.", group=_SERVER)] = (
-        LOOPBACK
-    )
+    host: Annotated[str, _server("The address; any other needs --token-from.")] = LOOPBACK
     port: Port = 8000
     public_url: PublicUrl = ""
-    open_page: Annotated[
-        bool, Option("Open the page in a browser.", flag="--open", group=_SERVER)
-    ] = False
+    open_page: Annotated[bool, _server("Open the page in a browser.", flag="--open")] = False
     token_from: Annotated[
         str | None,
-        Option(
+        _server(
             "Require this token from clients: in a variable, or a file's first line.",
             metavar="env:NAME|FILE",
-            group=_SERVER,
         ),
     ] = None
     timeout: Annotated[float, Option("Seconds that a request may take.", least=1, most=3600)] = 120
@@ -176,17 +157,15 @@ class ServeOptions(Options):
     ] = 15
     guard: Annotated[
         str | None,
-        Option(
+        _guard(
             "Also sit in front of an OpenAI-compatible server and audit its replies.",
             metavar="URL",
-            group="Guard",
         ),
     ] = None
     guard_key_from: Annotated[
         str | None,
-        Option(
+        _guard(
             "The key for the guarded server; else each client's own is passed on.",
             metavar="env:NAME|FILE",
-            group="Guard",
         ),
     ] = None

@@ -190,11 +190,6 @@ class SecurityHeaders:
         await self.app(scope, receive, add)
 
 
-def named_secret() -> bytes | None:
-    """Return the secret that the owner named in the environment, if there is one."""
-    return os.environ.get(VARIABLE, "").encode() or None
-
-
 def kept_secret(folder: Path) -> bytes:
     """Return the folder's own secret; it is made at the first call, readable by its owner only."""
     path = folder / FILE

@@ -35,12 +35,7 @@ from moralscope.rules.conversation_audit import ConversationAuditor
 from moralscope.rules.load_auditor import RuleIndex, index_rules, join_auditor, needs_encoder
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.records import AuditedReply, Exchange
-from moralscope.rules.rulebook import (
-    Rulebook,
-    layer_rulebooks,
-    parse_rulebook,
-    shipped_rulebook,
-)
+from moralscope.rules.rulebook import Rulebook, layer_rulebooks, parse_rulebook, shipped_rulebook
 from moralscope.rules.show import lint_book
 from moralscope.rules.thresholds import GivenLimits
 from moralscope.rules.warrant import warrant_book

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moralscope.core.records import Interval
-from moralscope.stats.ratings import (
-    RESAMPLES,
-    Floats,
-    Ratings,
-    bootstrapped,
-    rating_table,
-)
+from moralscope.stats.ratings import RESAMPLES, Floats, Ratings, bootstrapped, rating_table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

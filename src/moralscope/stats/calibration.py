@@ -8,10 +8,8 @@ nothing else.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from moralscope.core.protocols import Floats, Ints
 
 BINS = 15  # as in Guo et al. 2017
 _TINY = 1e-12

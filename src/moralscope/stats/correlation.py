@@ -13,25 +13,22 @@ Hartley and Pearson 1957). r is drawn in by one pair without correlation, so tha
 pairs is not certain; three pairs say nothing at all.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.stats.intervals import percentile_interval
+from moralscope.core.protocols import Floats, Ints
+from moralscope.stats.intervals import percentile_interval, resampled_indices
 from moralscope.stats.significance import stars
 
-_RESAMPLES = 2000
-_BLOCK = 1 << 22  # drawn pairs in memory at once
 _BOOTSTRAPPED_TAU = 2000  # pairs up to which tau's table of all pairs fits and is quick
 _NORMAL_97_5 = 1.959963984540054
 _PERMUTED = 7  # so many pairs have few enough orders to try all
 _FEW = 25  # below so many pairs the interval is Fisher's
 _OF_R, _OF_RHO, _OF_TAU = (1.0, 3), (1.06, 3), (0.437, 4)  # variance and what n is lessened by
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ def _correlate(x: Floats, y: Floats, seed: int, within: Mapping[str, Correlation
     r, p = float(test.statistic), float(test.pvalue)
     if n < _FEW:
         return _fisher(r, p, n, _OF_R, within)
-    draws = [_row_correlations(x[pairs], y[pairs]) for pairs in resampled_pairs(n, seed)]
+    draws = [_row_correlations(x[pairs], y[pairs]) for pairs in resampled_indices(n, seed)]
     return _with_interval(r, p, n, np.concatenate(draws), within)
 
 
@@ -84,14 +81,6 @@ def undefined(n: int, within: Mapping[str, Correlation] | None = None) -> Correl
     """Return the correlation of pairs that have none."""
     nan = float("nan")
     return Correlation(nan, nan, nan, nan, n, "", within or {})
-
-
-def resampled_pairs(n: int, seed: int) -> Iterator[Ints]:
-    """Yield the indices of 2,000 resamples of n pairs, in blocks of rows that fit in memory."""
-    generator = np.random.default_rng(seed)
-    rows = max(1, _BLOCK // n)
-    for start in range(0, _RESAMPLES, rows):
-        yield generator.integers(0, n, (min(rows, _RESAMPLES - start), n))
 
 
 def _row_correlations(x: Floats, y: Floats) -> Floats:
@@ -123,7 +112,7 @@ def spearman(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correl
         return _fisher(rho, p, n, _OF_RHO)
     draws = [
         _spearman_of(codes[0][row], codes[1][row])
-        for pairs in resampled_pairs(n, seed)
+        for pairs in resampled_indices(n, seed)
         for row in pairs
     ]
     return _with_interval(rho, p, n, np.asarray(draws))
@@ -189,7 +178,7 @@ def _tau_draws(x: Floats, y: Floats, seed: int) -> Floats:
     signs_y = np.sign(y[:, None] - y[None]).astype(np.float32)
     tables = signs_x * signs_y, np.abs(signs_x), np.abs(signs_y)
     draws = []
-    for pairs in resampled_pairs(len(x), seed):
+    for pairs in resampled_indices(len(x), seed):
         rows, n = pairs.shape  # how often each pair was drawn in each row
         flat = (pairs + n * np.arange(rows)[:, None]).ravel()
         drawn = np.bincount(flat, minlength=rows * n).reshape(rows, n).astype(np.float32)

@@ -7,15 +7,15 @@ hangs on the choice of observations.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from moralscope.core.protocols import Floats, Ints
 from moralscope.core.records import SampleInterval
 
 _RESAMPLES = 2000
-_CELLS = 4_000_000  # draws in memory at once
-Floats = NDArray[np.float64]
+_CELLS = 1 << 22  # draws in memory at once
 
 
 def resample_weights(observations: int, resamples: int, seed: int) -> Floats:
@@ -23,6 +23,14 @@ def resample_weights(observations: int, resamples: int, seed: int) -> Floats:
     generator = np.random.default_rng(seed)
     counts = generator.multinomial(observations, [1 / observations] * observations, resamples)
     return counts / observations
+
+
+def resampled_indices(n: int, seed: int, resamples: int = _RESAMPLES) -> Iterator[Ints]:
+    """Yield the observations that each resample draws, a block at a time: (resamples, n)."""
+    generator = np.random.default_rng(seed)
+    rows = max(1, _CELLS // n)
+    for start in range(0, resamples, rows):
+        yield generator.integers(0, n, (min(rows, resamples - start), n))
 
 
 def percentile_interval(
@@ -81,12 +89,6 @@ def bootstrap_mean(values: Floats, seed: int = 0) -> tuple[float, float, float]:
     """Return a mean with the ends of its 95 % percentile bootstrap, in blocks of memory."""
     if not values.size:
         return float("nan"), float("nan"), float("nan")
-    generator = np.random.default_rng(seed)
-    block = max(1, min(_RESAMPLES, _CELLS // values.size))
-    means: list[Floats] = []
-    for start in range(0, _RESAMPLES, block):
-        rows = min(block, _RESAMPLES - start)
-        drawn = generator.integers(0, values.size, (rows, values.size))
-        means.append(values[drawn].mean(axis=1))
+    means = [values[drawn].mean(axis=1) for drawn in resampled_indices(values.size, seed)]
     low, high = percentile_interval(np.concatenate(means)[None])
     return float(values.mean()), float(low[0]), float(high[0])

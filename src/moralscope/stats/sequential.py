@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from moralscope.core.protocols import Floats
+
 ALARM_RATE = 0.01  # false alarms, over all looks at one sequence
 _BETS = 48
 _LEAST = 1e-6

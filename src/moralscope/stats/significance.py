@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from moralscope.core.protocols import Bools, Floats
 from moralscope.stats.intervals import percentile_interval, resample_weights
 from moralscope.stats.summary import Summary, summarise
 
@@ -24,8 +24,7 @@ _RESAMPLES = 2000
 _BLOCK = 4096  # rows whose draws are in memory at once
 _CELLS = 1 << 21  # sides of people in memory at once
 PERMUTATIONS = 2000
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+_POWER = 0.8
 
 
 def stars(p: float) -> str:
@@ -145,12 +144,10 @@ def holm(p: Sequence[float] | Floats) -> Floats:
     return corrected
 
 
-def minimum_detectable_effect(
-    sd: float, n: int, *, alpha: float = 0.05, power: float = 0.8
-) -> float:
-    """Return the smallest true mean difference that a paired t-test finds with this power.
+def minimum_detectable_effect(sd: float, n: int, *, alpha: float = 0.05) -> float:
+    """Return the smallest true mean difference that a paired t-test finds with a power of 0.8.
 
-    effect = δ sd / √n, where δ solves P(T > t(1 - alpha / 2, n - 1)) = power for T noncentral t
+    effect = δ sd / √n, where δ solves P(T > t(1 - alpha / 2, n - 1)) = 0.8 for T noncentral t
     with n - 1 degrees of freedom and noncentrality δ (Cohen 1988, chapter 2). The other tail, a
     significant difference of the wrong sign, is too rare to count.
     """
@@ -164,7 +161,7 @@ def minimum_detectable_effect(
         return float("inf")
 
     def excess(delta: float) -> float:
-        return float(nct.sf(limit, n - 1, delta)) - power
+        return float(nct.sf(limit, n - 1, delta)) - _POWER
 
     return float(brentq(excess, 0.0, 2 * limit + 2)) * sd / float(np.sqrt(n))
 

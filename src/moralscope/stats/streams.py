@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from moralscope.core.protocols import Floats
 from moralscope.core.records import Interval, Statistics
 from moralscope.stats.correlation import Correlation, undefined
 from moralscope.stats.significance import stars
 from moralscope.stats.summary import Summary
 
-Floats = NDArray[np.float64]
 Item = TypeVar("Item")
 BINS = 1024
 _NORMAL_97_5 = 1.959963984540054
@@ -132,32 +131,20 @@ class Extremes(Generic[Item]):
         return [item for _, _, _, item in ordered]
 
 
-class Frequent:
+class Frequent(Counter[str]):
     """Counts of names, bounded: when there are too many, the rarest half is forgotten."""
 
     def __init__(self, most: int = 20_000) -> None:
+        super().__init__()
         self._most = most
-        self._counts: Counter[str] = Counter()
-        self.exact = True
 
     def add(self, counts: Mapping[str, int] | Iterable[str]) -> None:
         """Take counts, or names one by one."""
-        self._counts.update(counts)
-        if len(self._counts) > self._most:
-            self._counts = Counter(dict(self._counts.most_common(self._most // 2)))
-            self.exact = False
-
-    def most_common(self, count: int) -> list[tuple[str, int]]:
-        """Return the most frequent names, each with its count."""
-        return self._counts.most_common(count)
-
-    def __getitem__(self, name: str) -> int:
-        """Return the count of a name."""
-        return self._counts[name]
-
-    def total(self) -> int:
-        """Return the sum of the counts that are kept."""
-        return self._counts.total()
+        self.update(counts)
+        if len(self) > self._most:
+            kept = dict(self.most_common(self._most // 2))
+            self.clear()
+            self.update(kept)
 
 
 @dataclass(frozen=True, slots=True)

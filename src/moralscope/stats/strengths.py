@@ -11,9 +11,9 @@ zero where only differences of strengths are known.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from moralscope.core.protocols import Floats
+
 _RIDGE = 1e-3
 _LEAST = 1e-3  # of a share
 

@@ -4,17 +4,16 @@ A pair may answer a prompt (a reply that declines beside one that helps) or be t
 are about declining harm; Moral Stories' actions and a user's table are read the same way.
 """
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError
 from moralscope.io.actions import wrong_text
+from moralscope.io.documents import shipped_text, shipped_toml
 from moralscope.io.tables import Layout, TableFile
 from moralscope.stories.reading import load_stories
 from moralscope.surveys.items import Dilemma, read_items
@@ -99,7 +98,7 @@ def neutral_texts(*, held_out: bool) -> tuple[str, ...]:
 
 def own_dilemmas() -> Sequence[Dilemma]:
     """Return dilemmas of ours, each with the rule that its worse action breaks."""
-    text = (resources.files(__package__) / "data" / "dilemmas.csv").read_text("utf-8")
+    text = shipped_text("moralscope.steer", "dilemmas.csv")
     items = read_items(TableFile(text, name="dilemmas.csv", kind=".csv", layout=Layout(lower=True)))
     return [item for item in items if isinstance(item, Dilemma)]
 
@@ -127,5 +126,4 @@ def _paired(part: str, requests: str) -> tuple[ContrastPair, ...]:
 
 @cache
 def _data(name: str) -> Any:
-    text = (resources.files(__package__) / "data" / f"{name}.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return shipped_toml("moralscope.steer", f"{name}.toml")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.choice import ChoiceMachine
@@ -22,7 +21,7 @@ from moralscope.axes.templates import Prompt, Template, load_template
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Encoder, Floats
 from moralscope.core.records import NOT_ADVICE, RunRecord, Statistics
 from moralscope.io.documents import read_document
 from moralscope.io.files import check_writable, model_refs
@@ -53,7 +52,6 @@ _HIDDEN = (
     "a linear edit hides a direction, it does not make a model forget it: see how well the side of "
     "an occupation can still be inferred (Gonen & Goldberg 2019)"
 )
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

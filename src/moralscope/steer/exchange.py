@@ -17,16 +17,11 @@ import numpy as np
 
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.extras import require_extra
-from moralscope.core.protocols import LanguageModel, Matrix
+from moralscope.core.protocols import Matrix
 from moralscope.io.files import check_writable, file_size, write_whole
 from moralscope.models.language import load_language_model
 from moralscope.models.language.gguf_header import read_header
-from moralscope.models.language.steering import (
-    SteeringVector,
-    VectorInfo,
-    load_vector,
-    save_vector,
-)
+from moralscope.models.language.steering import SteeringVector, VectorInfo, load_vector, save_vector
 from moralscope.steer.options import SteerExportOptions, SteerImportOptions
 
 _MAX_BYTES = 256_000_000
@@ -49,7 +44,7 @@ def export_vector(options: SteerExportOptions) -> SteeringVector:
     return vector
 
 
-def import_vector(options: SteerImportOptions, model: LanguageModel | None = None) -> VectorInfo:
+def import_vector(options: SteerImportOptions) -> VectorInfo:
     """Read another tool's vector for a model, and save it as ours.
 
     Such files name no weights: that the vector is for this model is the caller's word. Width and
@@ -65,7 +60,7 @@ def import_vector(options: SteerImportOptions, model: LanguageModel | None = Non
         raise InputError(problem, "give a GGUF control vector or lm-eval's .pt") from error
     read = read_lm_eval if path.suffix.lower() in (".pt", ".pth") else read_gguf
     added = read(path)
-    loaded = model or load_language_model(options.model)
+    loaded = load_language_model(options.model)
     layers = tuple(sorted(added))
     loaded.steered({layer: added[layer] for layer in layers})  # refuses what does not fit
     info = VectorInfo(

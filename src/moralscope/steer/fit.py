@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.direction.components import principal_components, unit
 from moralscope.axes.direction.labelled import mean_difference, shrunk_discriminant
 from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Matrix
+from moralscope.core.protocols import Floats, Matrix
 from moralscope.models.language.gated import SteeringGate
 from moralscope.stats.correlation import auc
 from moralscope.steer.contrasts import ContrastPair, contrast_texts
@@ -26,7 +25,6 @@ from moralscope.steer.options import MEAN, PCA
 
 _CUTS = 8  # places in a text at which its states are read
 _FOLDS = 5
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from moralscope.axes.direction.components import angle, unit
 from moralscope.axes.direction.fitting import Direction
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Encoder, Floats, Pair
 from moralscope.stats.summary import unit_rows
-from moralscope.steer.pairs import Pair
 
 _NEGLIGIBLE = 1e-4  # of the largest singular value: rounding, not a direction
 _FOLDS = 5
@@ -34,7 +33,6 @@ _NEIGHBOURS = 10
 _RIDGE = 1e-2
 _MARK = ", taught"
 _SLACK = 0.01  # of a correction's own leverage: met to about a hundredth
-Floats = NDArray[np.float64]
 Labels = NDArray[np.bool_]
 
 
@@ -95,9 +93,9 @@ class Leakage:
     n: int
 
 
-def leaning(scores: Floats, share: float = 1 / 3) -> tuple[NDArray[np.intp], Labels]:
+def leaning(scores: Floats) -> tuple[NDArray[np.intp], Labels]:
     """Return the places of the words that lean most to either side, and which side that is."""
-    count = max(1, int(len(scores) * share))
+    count = max(1, int(len(scores) / 3))
     order = np.argsort(scores, kind="stable")
     return np.concatenate([order[:count], order[-count:]]), np.repeat([False, True], count)
 

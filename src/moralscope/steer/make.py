@@ -14,6 +14,7 @@ from moralscope.core.protocols import LanguageModel
 from moralscope.core.records import Interval, ModelRef, RunRecord, Statistics, absent
 from moralscope.io.files import check_writable
 from moralscope.models.language import load_language_model
+from moralscope.models.language.decoding import check_layers
 from moralscope.models.language.steering import SteeringVector, VectorInfo, save_vector
 from moralscope.models.store import Progress
 from moralscope.steer.calibrate import Step, calibrate
@@ -26,14 +27,7 @@ from moralscope.steer.contrasts import (
     neutral_texts,
     shut_prompts,
 )
-from moralscope.steer.fit import (
-    GateFit,
-    LayerFit,
-    fit_gate,
-    fit_layers,
-    middle_layers,
-    pair_states,
-)
+from moralscope.steer.fit import GateFit, LayerFit, fit_gate, fit_layers, middle_layers, pair_states
 from moralscope.steer.measures import preferences
 from moralscope.steer.options import SteerMakeOptions
 from moralscope.surveys.statistics import mean_interval
@@ -179,9 +173,7 @@ def build_vector(
     if not model.layers:
         raise InputError(f"'{model.name}' cannot be steered", "use a local model")
     layers = options.layer_numbers or middle_layers(model.layers)
-    if layers[-1] > model.layers:
-        problem = f"{model.name} has no layer {layers[-1]}"
-        raise InputError(problem, f"its layers are 1 to {model.layers}")
+    check_layers(model, layers[-1:])
     prompts = list(dict.fromkeys(pair.prompt for pair in contrasts if pair.prompt))
     if options.gate and len(prompts) < _GATE_PROMPTS:
         problem = f"a gate is made of {_GATE_PROMPTS} prompts or more, not of {len(prompts)}"

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.language import Asking
+from moralscope.core.protocols import Floats
 from moralscope.core.records import Decoding
 from moralscope.rules.audit import AuditModels
 from moralscope.rules.records import Exchange
@@ -32,7 +32,6 @@ PERPLEXITY = "log-perplexity of neutral text"
 MASS = "answer mass"
 _FORMS, _WORDINGS = ("ab",), 1  # both orders and both labels: enough to tell before and after
 _TOKENS = 60
-Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
 
 

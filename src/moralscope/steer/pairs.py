@@ -4,20 +4,18 @@ A pair is two words that differ in one thing (she/he) or two whole sentences tha
 into sentences, because a sentence encoder reads sentences. What is wrong is said by line.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.protocols import Pair
 from moralscope.core.registry import did_you_mean
-from moralscope.io.documents import Document, read_document
+from moralscope.io.documents import Document, read_document, shipped_toml
 from moralscope.io.tables import Layout, TableFile
 
-Pair = tuple[str, str]
 Question = tuple[str, str, str]  # question, positive and negative answer
 BUILT_IN = ("gender",)
 _BLANK = "{}"
@@ -129,5 +127,4 @@ def _wrong(source: str, line: int, what: str) -> InputError:
 
 @cache
 def _data() -> Any:
-    text = (resources.files(__package__) / "data" / "gender.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return shipped_toml("moralscope.steer", "gender.toml")

@@ -13,7 +13,6 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.build import LocalModels
 from moralscope.axes.direction.axis import DirectionAxis, build_direction
@@ -23,7 +22,7 @@ from moralscope.axes.prompts import question_rows
 from moralscope.axes.score import DEMO_ACTIONS
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Encoder, Floats
 from moralscope.core.records import NOT_ADVICE, RunRecord, Statistics
 from moralscope.core.registry import did_you_mean
 from moralscope.io.actions import ActionList, check_actions
@@ -53,7 +52,6 @@ MAX_CORRECTIONS = 2000
 _FAR = 45.0  # degrees
 _ALIKE = 0.8
 _NAMED = 5
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,17 @@ expert was trained on never count: where another split's part holds some, they a
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
-from moralscope.core.protocols import ExpertSet
+from moralscope.core.protocols import ExpertSet, Report
 from moralscope.core.records import NOT_ADVICE, RunRecord, Statistics
 from moralscope.core.registry import did_you_mean
-from moralscope.stats.calibration import (
-    at_temperature,
-    expected_calibration_error,
-    fit_temperature,
-)
+from moralscope.stats.calibration import at_temperature, expected_calibration_error, fit_temperature
 from moralscope.stories.evaluation import (
     Confusion,
     ExpertMetrics,
@@ -59,7 +55,6 @@ _CONTEXT = (
     "situation, intention and consequences are there for 6,912 of the 12,000 published stories "
     "(those that are dev or test somewhere): figures with context count these only"
 )
-Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

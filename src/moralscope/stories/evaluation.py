@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.protocols import Classifier
+from moralscope.core.protocols import Classifier, Floats
 from moralscope.core.records import Interval
 from moralscope.stats.calibration import (
     ReliabilityBin,
@@ -20,18 +20,13 @@ from moralscope.stats.calibration import (
     negative_log_likelihood,
     reliability_bins,
 )
-from moralscope.stats.intervals import (
-    percentile_interval,
-    resample_weights,
-    without_certainty,
-)
+from moralscope.stats.intervals import percentile_interval, resample_weights, without_certainty
 from moralscope.stats.significance import mcnemar
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import ClassificationTask, LabelledPair, samples
 
 RESAMPLES = 1000
 THIRD = "does not concern"
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _BLOCK = 512
 

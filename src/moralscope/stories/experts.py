@@ -8,11 +8,13 @@ from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.models.classifiers.scripted import ScriptedExperts
+from moralscope.models.options import LARGE
 from moralscope.models.store import Progress, Store, shipped_folder
 from moralscope.stories.tasks import classification_tasks
 
 BASES = ("mpnet", "minilm")
-STORIES, RULES = "stories", "rules"  # what shipped experts are for: the folders are FAMILY-BASE
+STORIES, RULES = "stories", "rules"  # what shipped experts are for: the folders are FAMILY-NAME
+_SHIPPED = {STORIES: BASES, RULES: (*BASES, LARGE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,13 @@ def find_experts(
     if name == "scripted":
         return ScriptedExperts({row.name: row.labels for row in classification_tasks().values()})
     path = Path(name).expanduser()
-    full = f"{family}-{name}" if name in BASES else name
-    if full in [f"{known}-{base}" for known in (STORIES, RULES) for base in BASES]:
+    full = f"{family}-{name}" if name in _SHIPPED[family] else name
+    if full in [f"{known}-{one}" for known, names in _SHIPPED.items() for one in names]:
         path = shipped_folder(full)
     elif not path.is_dir():
         raise UnknownName(
             f"there are no experts '{name}'",
-            f"{did_you_mean(name, [*BASES, 'scripted'])}, or a folder that "
+            f"{did_you_mean(name, [*_SHIPPED[family], 'scripted'])}, or a folder that "
             "'moralscope stories train' wrote",
         )
     return ExpertFolder(path, eight_bits)
@@ -91,9 +93,9 @@ def prepare_experts(
     eight_bits: float = 0.0,
     progress: Progress | None = None,
 ) -> ExpertSet:
-    """Load the experts that `name` means: `mpnet`, `minilm`, `scripted`, or a folder.
+    """Load the experts that `name` means: a shipped set, `scripted`, or a folder.
 
-    A base's name means the shipped experts of the `family`; `rules-mpnet` names them in full.
+    `mpnet` means the shipped experts on it of the `family`; `rules-mpnet` names them in full.
     `eight_bits` lets them compute in 8 bits where the CPU can: all layers of the body (True), or a
     share of them from the last one down.
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from moralscope.core.errors import InputError
+from moralscope.core.protocols import Report
 from moralscope.core.records import RunRecord
 from moralscope.stories.chains.flow import ChainRecipe, Step
 from moralscope.stories.chains.recipes import STRATEGIES
-from moralscope.stories.chains.run import ChainModels, Report, run_recipe
+from moralscope.stories.chains.run import ChainModels, run_recipe
 from moralscope.stories.options import ChainOptions, GenerateOptions
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.story import MoralStory

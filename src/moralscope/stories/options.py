@@ -174,9 +174,7 @@ class NormsOptions(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        names = tuple(
-            name for text in self.categories for name in map(str.strip, text.split(",")) if name
-        )
+        names = _named(self.categories)
         unknown = sorted(set(names) - set(CATEGORIES))
         if unknown or not names:
             what = f"there is no category '{unknown[0]}'" if unknown else "no category was named"

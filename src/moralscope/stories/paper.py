@@ -4,16 +4,15 @@ Tables 4-6 (BLEU, ROUGE-L, diversity, people), 11, 12, 15-17 and 19 are about ge
 is the task table (`tasks.py`). Settings bear the names of the task table.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TypeVar
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import UnknownName
 from moralscope.core.registry import did_you_mean
+from moralscope.io.documents import shipped_toml
 from moralscope.stories.options import PARTS, SPLITS
 
 _LEARNING_RATE = 1e-5  # of every cell of Table 14
@@ -65,8 +64,7 @@ class GenerationPaper:
 @cache
 def load_generation_paper() -> GenerationPaper:
     """Return the printed figures."""
-    text = resources.files("moralscope.stories").joinpath("data/paper_generation.toml")
-    values = tomllib.loads(text.read_text("utf-8"))
+    values = shipped_toml("moralscope.stories", "paper_generation.toml")
     return decode(GenerationPaper, {**values, **values["samples"]}, "paper_generation.toml")
 
 
@@ -101,8 +99,7 @@ class StoriesPaper:
 @cache
 def load_paper() -> StoriesPaper:
     """Return the printed figures."""
-    text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
-    data = tomllib.loads(text)
+    data = shipped_toml("moralscope.stories", "paper.toml")
     return StoriesPaper(
         metrics={
             part: {
@@ -128,5 +125,5 @@ def _named(names: tuple[str, ...], values: list[T]) -> dict[str, T]:
 @cache
 def paper_topics() -> Mapping[str, tuple[str, ...]]:
     """Return Table 13: five words a topic."""
-    text = resources.files("moralscope.stories").joinpath("data/topics.toml").read_text("utf-8")
-    return {topic: tuple(words) for topic, words in tomllib.loads(text).items()}
+    topics = shipped_toml("moralscope.stories", "topics.toml")
+    return {topic: tuple(words) for topic, words in topics.items()}

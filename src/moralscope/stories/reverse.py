@@ -85,7 +85,6 @@ def reverse_norms(
             "variants": chosen.variants,
             "options": plain_options(chosen),
         },
-        models=[],
         results=rows,
         statistics=ReverseStatistics(
             norms=len(rows),

@@ -121,7 +121,6 @@ def select_norms(
         "stories norms",
         seed=chosen.seed,
         config={"source": [str(path) for path in files], "options": plain_options(chosen)},
-        models=[],
         results=drawn,
         statistics=NormsStatistics(
             rows=sum(rule.rows for rule in rules.values()),

@@ -58,9 +58,7 @@ def pair_distances(stories: Sequence[MoralStory], kind: str) -> dict[str, float]
     }
 
 
-def biased_lemmas(
-    stories: Sequence[MoralStory], kind: str, count: int = BIASED_LEMMAS
-) -> dict[str, tuple[int, int]]:
+def biased_lemmas(stories: Sequence[MoralStory], kind: str) -> dict[str, tuple[int, int]]:
     """Return the lemmas whose counts in moral and immoral texts differ most, with both counts.
 
     Function words are left out.
@@ -72,7 +70,7 @@ def biased_lemmas(
     both = {word: (counts[0][word], counts[1][word]) for word in counts[0] | counts[1]}
     uneven = [word for word, (moral, immoral) in both.items() if moral != immoral]
     uneven.sort(key=lambda word: (-abs(both[word][0] - both[word][1]), word))
-    return {word: both[word] for word in uneven[:count]}
+    return {word: both[word] for word in uneven[:BIASED_LEMMAS]}
 
 
 def bias_scores(
@@ -161,20 +159,14 @@ class Split:
         return {part: fmean(values) if values else None for part, values in scores.items()}
 
 
-def part_of(
-    stories: Sequence[MoralStory],
-    split: str,
-    kind: str = "action",
-    *,
-    encoder: Encoder | None = None,
-) -> dict[str, str]:
+def part_of(stories: Sequence[MoralStory], split: str, kind: str = "action") -> dict[str, str]:
     """Return train, dev or test by story ID; a story whose part nobody knows is left out.
 
-    The membership that the data gives comes first. Where it gives none, ours is built (norm
-    distance needs an encoder for that).
+    The membership that the data gives comes first. Where it gives none, ours is built (but for
+    norm distance, which needs an encoder).
     """
     known = official_parts(stories, split, kind)
-    return known or dict(build_split(stories, split, kind, encoder=encoder).parts)
+    return known or dict(build_split(stories, split, kind).parts)
 
 
 def official_parts(stories: Sequence[MoralStory], split: str, kind: str) -> dict[str, str]:

@@ -219,7 +219,7 @@ def categories(stories: Sequence[MoralStory]) -> list[Category]:
     return rows
 
 
-def frequent_norms(stories: Sequence[MoralStory], shown: int = _SHOWN) -> tuple[NormCount, ...]:
+def frequent_norms(stories: Sequence[MoralStory]) -> tuple[NormCount, ...]:
     """Return the norms that most stories have, each as it is first written.
 
     Norms count as one when they have the same content words and the same negation: in the
@@ -234,7 +234,7 @@ def frequent_norms(stories: Sequence[MoralStory], shown: int = _SHOWN) -> tuple[
             written.setdefault(key, story.norm)
             counts[key] += 1
     ranked = sorted(counts, key=lambda key: (-counts[key], written[key]))
-    return tuple(NormCount(written[key], counts[key]) for key in ranked[:shown])
+    return tuple(NormCount(written[key], counts[key]) for key in ranked[:_SHOWN])
 
 
 def duplicates(stories: Sequence[MoralStory]) -> Duplicates:
@@ -278,7 +278,6 @@ def stories_stats(file: StoryFile, options: StatsOptions | None = None, **fields
             "token": TOKENS,
             "options": plain_options(chosen),
         },
-        models=[],
         results=categories(stories),
         statistics=StoriesStatistics(
             stories=len(stories),

@@ -5,16 +5,15 @@ prompts. It trains nothing.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TypeVar
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import look_up
+from moralscope.io.documents import shipped_toml
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 
 T = TypeVar("T")
@@ -104,12 +103,12 @@ class GenerationSample:
 
 def classification_task(name: str) -> ClassificationTask:
     """Return a row of the table by name."""
-    return _by_name(classification_tasks(), name)
+    return look_up("task", name, classification_tasks())
 
 
 def generation_task(name: str) -> GenerationTask:
     """Return a row of the table by name."""
-    return _by_name(generation_tasks(), name)
+    return look_up("task", name, generation_tasks())
 
 
 @cache
@@ -188,13 +187,6 @@ def _sample(
         yield LabelledPair(story.id, task.name, *pair, label, str(row["orientation"]))
 
 
-def _by_name(table: Mapping[str, T], name: str) -> T:
-    if name not in table:
-        raise InputError(f"there is no task '{name}'", did_you_mean(name, table))
-    return table[name]
-
-
 def _table(kind: str, cls: type[T]) -> Mapping[str, T]:
-    text = resources.files("moralscope.stories").joinpath("data/tasks.toml").read_text("utf-8")
-    rows = tomllib.loads(text)[kind]
+    rows = shipped_toml("moralscope.stories", "tasks.toml")[kind]
     return {name: decode(cls, {"name": name, **row}, "tasks.toml") for name, row in rows.items()}

@@ -5,18 +5,17 @@ what comes first and the taste for "A" can be told apart. The first wording is a
 another layout (a blank line more): what that changes is the noise floor.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from itertools import permutations, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.language import Asking
+from moralscope.core.protocols import Floats
+from moralscope.io.documents import shipped_toml
 from moralscope.surveys.items import Dilemma, Statement
 
 AB, REPEAT, COMPARE = "ab", "repeat", "compare"
@@ -24,7 +23,6 @@ _BLOCK = 96  # questions that are asked at once, between two looks at progress
 _LABELS = "ABCDEF"
 _ALL_ORDERS = 3  # with more actions, each stands in every place once, forwards and backwards
 _YES, _NO = ("Yes", "yes"), ("No", "no")
-Floats = NDArray[np.float64]
 Answers = tuple[tuple[str, ...], ...]  # of each action, the texts that choose it
 
 
@@ -58,8 +56,7 @@ class CellAnswer:
 @cache
 def wordings() -> dict[str, Any]:
     """Return how questions are worded."""
-    text = (resources.files(__package__) / "data" / "wordings.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return shipped_toml("moralscope.surveys", "wordings.toml")
 
 
 def dilemma_cells(index: int, dilemma: Dilemma, forms: Sequence[str], count: int) -> Iterator[Cell]:

@@ -12,12 +12,12 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.actions import wrong_text
+from moralscope.io.documents import shipped_text
 from moralscope.io.tables import Layout, TableFile
 from moralscope.models.store import data_file
 from moralscope.models.store.data_cards import load_data_cards
@@ -143,7 +143,7 @@ def values_text() -> str:
     >>> values_text().splitlines()[0]
     'statement,negated,subscale'
     """
-    return (resources.files(__package__) / "data" / "values.csv").read_text("utf-8")
+    return shipped_text("moralscope.surveys", "values.csv")
 
 
 def item_columns(header: Iterable[str], columns: Mapping[str, str]) -> dict[str, str]:

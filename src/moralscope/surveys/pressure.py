@@ -13,19 +13,18 @@ the wordings of a kind take turns. Items are the sample; intervals are bootstrap
 of `beyond` hold for all kinds together (Bonferroni).
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 
 import numpy as np
 
 from moralscope.axes.language import Asking
-from moralscope.core.protocols import Report
+from moralscope.core.protocols import Floats, Report
 from moralscope.core.records import Interval
+from moralscope.io.documents import shipped_toml
 from moralscope.stats.intervals import percentile_interval, resample_weights
-from moralscope.surveys.asking import AB, Cell, CellAnswer, Floats, ask_cells, dilemma_cells
+from moralscope.surveys.asking import AB, Cell, CellAnswer, ask_cells, dilemma_cells
 from moralscope.surveys.items import Dilemma
 
 NEUTRAL = "neutral"
@@ -60,8 +59,8 @@ class PressureFigures:
 @cache
 def turns() -> Mapping[str, tuple[str, ...]]:
     """Return what is said, by kind."""
-    text = (resources.files(__package__) / "data" / "pressure.toml").read_text("utf-8")
-    return {kind: tuple(wordings) for kind, wordings in tomllib.loads(text).items()}
+    texts = shipped_toml("moralscope.surveys", "pressure.toml")
+    return {kind: tuple(wordings) for kind, wordings in texts.items()}
 
 
 def press(

@@ -21,10 +21,11 @@ from itertools import combinations
 import numpy as np
 
 from moralscope.core.errors import InputError
+from moralscope.core.protocols import Floats
 from moralscope.core.records import Interval, SampleInterval
 from moralscope.stats.intervals import resample_weights
 from moralscope.stats.significance import holm
-from moralscope.stats.strengths import Floats, bradley_terry
+from moralscope.stats.strengths import bradley_terry
 from moralscope.surveys.items import Dilemma, Items, Statement
 from moralscope.surveys.questionnaire import StatementFigures
 from moralscope.surveys.statistics import ItemFigures, ModelDifference

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from moralscope.core.protocols import Floats
 from moralscope.core.records import Interval
 from moralscope.surveys.asking import CellAnswer
 from moralscope.surveys.items import Statement
 from moralscope.surveys.statistics import mean_interval, share_interval
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

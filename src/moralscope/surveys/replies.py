@@ -15,9 +15,9 @@ from itertools import combinations
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.language import Asking
+from moralscope.core.protocols import Floats
 from moralscope.core.records import Decoding, Interval
 from moralscope.rules.audit import AuditModels, prepare_auditor
 from moralscope.rules.audit_options import AuditOptions
@@ -30,7 +30,6 @@ from moralscope.surveys.statistics import share_interval
 
 _TOKENS = 60
 _LEAST = 3
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
+from moralscope.core.protocols import Floats
 from moralscope.core.records import Interval, SampleInterval
 from moralscope.stats.intervals import percentile_interval, wilson
 from moralscope.stats.significance import holm
@@ -46,7 +46,6 @@ _ALWAYS = (
     *("excess_variance", "noise_variance", "mass", "entropy", "consistency", "flips"),
 )
 _SUMMED = (*_ALWAYS, "better", "mean_probability", "right", "right_unnormalised")
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

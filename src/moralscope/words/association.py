@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import WordVectors
+from moralscope.core.protocols import Floats, WordVectors
 from moralscope.stats.intervals import percentile_interval, resample_weights
 
 PERMUTATIONS = 10_000
 _BLOCK = 4096
 _EXACT_WORDS = 40  # half of them have 2**20 subsets: a fraction of a second
 _RESAMPLES = 2000
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class WordAssociation:
         Any `WordVectors`.
     positive, negative
         The sets A and B.
-    seed, resamples
+    seed
         The bootstrap behind every interval.
     """
 
@@ -60,14 +59,13 @@ class WordAssociation:
         negative: Sequence[str],
         *,
         seed: int = 0,
-        resamples: int = 2000,
     ) -> None:
         refuse_overlap(positive, negative, "positive", "negative")
         self._vectors = vectors
         self._positive, self.missing_positive = known_rows(vectors, positive, "positive")
         self._negative, self.missing_negative = known_rows(vectors, negative, "negative")
         self._axis = self._positive.mean(axis=0) - self._negative.mean(axis=0)
-        self._seed, self._resamples = seed, resamples
+        self._seed = seed
 
     def scores(self, words: Sequence[str]) -> Floats:
         """Return s(w, A, B) of every word; NaN where it is missing."""
@@ -82,8 +80,8 @@ class WordAssociation:
         results = []
         # A and B are drawn again and again, in streams of their own: the same seed must not couple
         # the two. Each draw gives another difference of means.
-        a = resample_weights(len(self._positive), self._resamples, self._seed)
-        b = resample_weights(len(self._negative), self._resamples, self._seed + 1_000_003)
+        a = resample_weights(len(self._positive), _RESAMPLES, self._seed)
+        b = resample_weights(len(self._negative), _RESAMPLES, self._seed + 1_000_003)
         axes = a @ self._positive - b @ self._negative
         for start in range(0, len(words), _BLOCK):
             block = words[start : start + _BLOCK]

@@ -4,7 +4,7 @@ Returns run records. What was too rare to be compared is always named, never rep
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
+from moralscope.core.protocols import Report
 from moralscope.core.records import NOT_ADVICE, RunRecord, Statistics
 from moralscope.io.actions import read_actions
 from moralscope.words.comparison import (
@@ -24,13 +25,7 @@ from moralscope.words.comparison import (
     common_ground,
     everyday_actions,
 )
-from moralscope.words.corpora import (
-    TextCorpus,
-    corpus_files,
-    dated_files,
-    periods,
-    read_files,
-)
+from moralscope.words.corpora import TextCorpus, corpus_files, dated_files, periods, read_files
 from moralscope.words.options import CorporaOptions
 from moralscope.words.paper import load_paper
 from moralscope.words.spaces import TrainingSettings, train_runs
@@ -43,8 +38,6 @@ SMALL_CORPUS = 100_000
 _NAMED = 12  # words that a warning names
 _INTERVAL = "95 %: mean ± t·sd over runs, each on a bootstrap draw of the text with its own seed"
 _CHANCE = "one action in twenty leaves its 95 % interval by chance"
-
-Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +134,6 @@ def compare_corpora(
             "mode": "corpora",
             "shared_words": len(ground.words),
         },
-        models=[],
         results=results,
         statistics=CorporaStatistics(
             agreement=comparison.agreement(),
@@ -210,7 +202,6 @@ def compare_over_time(
             "bin": chosen.width,
             "periods": [text.name for text in texts],
         },
-        models=[],
         results=trajectories(texts, spaces, ground),
         statistics=PeriodsStatistics(ground.dropped_actions, ground.dropped_set_words),
         warnings=[NOT_ADVICE, _CHANCE, *notes, *_dropped(ground)],

@@ -19,14 +19,14 @@ Changes over time are in `trajectories`.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from moralscope.core.errors import InputError
+from moralscope.core.protocols import Floats
+from moralscope.io.documents import shipped_text
 from moralscope.stats.summary import unit_rows
 from moralscope.words.corpora import TextCorpus
 from moralscope.words.spaces import WordSpace, centred_units, similarity
@@ -36,8 +36,6 @@ MIN_SPREAD = 5  # blocks of text a word must occur in: one chapter is no usage
 MIN_SET = 3
 _NEIGHBOURS = 5
 _MIDDLE = 50.0
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +99,7 @@ class CorpusAgreement:
 @cache
 def everyday_actions() -> tuple[str, ...]:
     """Return the built-in list of everyday actions, in base form."""
-    text = (resources.files(__package__) / "data" / "everyday_actions.txt").read_text("utf-8")
+    text = shipped_text("moralscope.words", "everyday_actions.txt")
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
+from moralscope.core.protocols import Ints
 from moralscope.io.files import file_size
 from moralscope.io.tables import Layout, Limits, TableFile
 
@@ -36,8 +37,6 @@ _BLOCKS = 100  # a short corpus is cut finer, so that there is something to draw
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|[.!?\u2026]+")
 _END = ".!?\u2026"
 _REMEDY = "give a text file, or a folder of .txt files, saved as UTF-8"
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,12 +209,6 @@ class Period:
         return str(self.start) if self.start == self.end else f"{self.start}-{self.end}"
 
 
-def year_in(name: str) -> int | None:
-    """Return the year in a file's name, if there is one."""
-    years = _YEAR.findall(Path(name).stem)
-    return int(years[-1]) if years else None
-
-
 def dated_files(path: Path, index: Path | None = None) -> dict[Path, int]:
     """Return the text files below a folder with their years."""
     files = corpus_files(path)
@@ -223,15 +216,15 @@ def dated_files(path: Path, index: Path | None = None) -> dict[Path, int]:
         return _from_index(
             path, [file for file in files if file.resolve() != index.resolve()], index
         )
-    years = {file: year_in(file.name) for file in files}
-    bare = [file for file, year in years.items() if year is None]
+    years = {file: [int(year) for year in _YEAR.findall(file.stem)] for file in files}
+    bare = [file for file in files if not years[file]]
     if bare:
         raise InputError(
             f"{bare[0]} has no year in its name"
             + (f" (nor have {len(bare) - 1} others)" * (len(bare) > 1)),
             "put a year such as 1862 in the names, or give --index FILE with file,year lines",
         )
-    return {file: year for file, year in years.items() if year is not None}
+    return {file: some[-1] for file, some in years.items()}
 
 
 def periods(years: Mapping[Path, int], width: int) -> list[Period]:

@@ -4,11 +4,11 @@ Jentzsch et al. 2019 (Tables 1-3, Figure 4) and Schramowski et al. 2019 (Tables 
 Their tables print the bias as the sum over the ten prompts.
 """
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from moralscope.core.decode import decode
+from moralscope.io.documents import shipped_toml
 from moralscope.stats.summary import Summary
 
 
@@ -45,26 +45,9 @@ class ChoicePaper:
 @cache
 def load_paper() -> ChoicePaper:
     """Return the papers' printed lists and figures."""
-    text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
-    data = tomllib.loads(text)
-    figures = data["figures"]
-    return ChoicePaper(
-        dos=tuple(data["dos"].split(", ")),
-        donts=tuple(data["donts"].split(", ")),
-        weat=data["weat"],
-        bias_sums=data["bias_sums"],
-        female=data["female"],
-        male=data["male"],
-        rankings=tuple(
-            PaperRanking(row["question"], tuple(row["answers"]), tuple(row["cosines"]))
-            for row in data["rankings"]
-        ),
-        dos_summary=Summary(**figures["dos"]),
-        donts_summary=Summary(**figures["donts"]),
-        all_summary=Summary(**figures["all"]),
-        t=figures["t"],
-        p_below=figures["p_below"],
-        r=figures["r"],
-        positive_words=tuple(data["positive_words"].split(", ")),
-        negative_words=tuple(data["negative_words"].split(", ")),
-    )
+    data = shipped_toml("moralscope.words", "paper.toml")
+    figures = data.pop("figures")
+    figures |= {f"{side}_summary": figures.pop(side) for side in ("dos", "donts", "all")}
+    lists = ("dos", "donts", "positive_words", "negative_words")
+    words = {name: data.pop(name).split(", ") for name in lists}
+    return decode(ChoicePaper, {**data, **figures, **words}, "paper.toml")

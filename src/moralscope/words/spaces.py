@@ -19,16 +19,14 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.extras import missing_extra
-from moralscope.core.protocols import Matrix
+from moralscope.core.protocols import Floats, Matrix
 from moralscope.stats.summary import unit_rows
 from moralscope.words.corpora import TextCorpus
 
 _FEW_EPOCHS, _MANY_EPOCHS = 5, 20
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class WordSpace:
     index: dict[str, int]
     matrix: Matrix
 
-    def rows(self, words: tuple[str, ...]) -> NDArray[np.float64]:
+    def rows(self, words: tuple[str, ...]) -> Floats:
         """Return the vectors of words that are all there."""
         return np.asarray(self.matrix[[self.index[word] for word in words]], dtype=np.float64)
 

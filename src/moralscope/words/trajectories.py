@@ -13,13 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.words.comparison import (
-    Floats,
-    frequent_words,
-    interval,
-    percentiles,
-    usable_sets,
-)
+from moralscope.core.protocols import Floats
+from moralscope.words.comparison import frequent_words, interval, percentiles, usable_sets
 from moralscope.words.corpora import TextCorpus
 from moralscope.words.spaces import WordSpace, centred_units, rotation
 from moralscope.words.word_sets import WordSets

@@ -5,18 +5,16 @@ tests, `caliskan-1` to `caliskan-10`. A user's own file is YAML, TOML or JSON wi
 under ``positive`` and ``negative`` and, for a test, under ``x`` and ``y``.
 """
 
-import tomllib
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.registry import look_up
-from moralscope.io.documents import Document, read_document
+from moralscope.io.documents import Document, read_document, shipped_toml
 from moralscope.words.association import TargetSets, first_twice
 from moralscope.words.options import SETS
 from moralscope.words.paper import load_paper
@@ -158,8 +156,7 @@ _PARSERS: Mapping[str, Callable[[Document], Any]] = {
 @cache
 def _built_in() -> dict[str, WordSets]:
     """Return every built-in set by name."""
-    text = (resources.files(__package__) / "data" / "word_sets.toml").read_text("utf-8")
-    data = tomllib.loads(text)
+    data = shipped_toml("moralscope.words", "word_sets.toml")
     lists = {name: tuple(words.split(", ")) for name, words in data["lists"].items()}
     paper = load_paper()
     about = "positive and negative words of Schramowski et al. 2019, Table 2"

@@ -179,6 +179,8 @@ import sys
 from corpus_works import opened, spec_of
 from moralscope.batch.options import BatchOptions
 from moralscope.batch.run import run_corpus
+from moralscope.batch.workers import ray
+ray._SILENCE = 20  # 60 in real life; a sign of life is due every 5
 options = BatchOptions(engine="ray", workers=2, block_rows=10, call_rows=5)
 spec = spec_of("Plain", seconds=0.05)
 run_corpus(opened(sys.argv[1]), spec, __import__("pathlib").Path(sys.argv[2]), options, settings={})

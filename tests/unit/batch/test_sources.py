@@ -130,5 +130,5 @@ def test_secrets_in_addresses_are_not_shown():
 def test_optional_columns_are_those_that_are_there(tmp_path):
     lines(tmp_path / "a.jsonl", '{"text": "a", "norm": "b"}')
     corpus = open_corpus([str(tmp_path)], ["text"], optional=["norm", "situation"])
-    assert corpus.optional == ("norm",)
-    assert corpus.needed == ("text",)
+    assert corpus.schema.names == ["text", "norm"]
+    assert corpus.wanted.needed == ("text",)

@@ -1,4 +1,8 @@
-"""The command line as a person types it: every call is a process of its own."""
+"""The command line as a person types it.
+
+Most calls are made in this process: starting another takes half a second each. What only a process
+of its own can show (what is imported, pipes, tracebacks, exit codes) has one: `started`.
+"""
 
 import json
 import os
@@ -7,66 +11,71 @@ import sys
 
 import pytest
 
+from moralscope.io.journal import Journal
 
-def moralscope(*words, stdin=None, env=None, timeout=120):
-    return subprocess.run(
+
+def started(*words):
+    done = subprocess.run(
         [sys.executable, "-m", "moralscope", *map(str, words)],
-        input=stdin if isinstance(stdin, bytes) or stdin is None else stdin.encode(),
         capture_output=True,
-        timeout=timeout,
-        env={**os.environ, "COLUMNS": "100", **(env or {})},
+        text=True,
+        timeout=120,
         check=False,
     )
+    return done.returncode, done.stdout, done.stderr
 
 
 def one_error_line(done, code):
-    lines = done.stderr.decode().strip().splitlines()
-    assert done.returncode == code, done.stderr.decode()
+    ended, out, err = done
+    lines = err.strip().splitlines()
+    assert ended == code, err
     assert len(lines) == 1, lines
     assert lines[0].startswith("error: ")
     assert "; " in lines[0]
-    assert done.stdout == b""
+    assert out == ""
     return lines[0]
 
 
-def test_the_paragraphs_of_a_help_flow():
-    done = moralscope("stories", "evaluate", "--help", env={"COLUMNS": "300"})
-    assert "Intervals are bootstraps over stories. With mpnet" in done.stdout.decode()
+def test_the_paragraphs_of_a_help_flow(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    _, out, _ = run("stories", "evaluate", "--help")
+    assert "Intervals are bootstraps over stories. With mpnet" in out
 
 
 def test_help_is_fast_and_names_the_commands():
-    times = []
     for _ in range(3):
         before = os.times()
-        done = moralscope("--help")
+        code, out, _ = started("--help")
         now = os.times()  # of the CPU: others may be at work here
-        times.append(sum(now[2:4]) - sum(before[2:4]))
-    assert done.returncode == 0
+        seconds = sum(now[2:4]) - sum(before[2:4])
+        if seconds <= 0.5:
+            break
+    assert code == 0
     for command in ("demo", "score", "rank", "reproduce", "models"):
-        assert command in done.stdout.decode()
-    assert min(times) <= 0.5
+        assert command in out
+    assert seconds <= 0.5
 
 
 @pytest.mark.parametrize("command", [["score"], ["rank"], ["demo"], ["models", "pull"]])
-def test_every_command_has_help(command):
-    done = moralscope(*command, "--help")
-    assert done.returncode == 0
-    assert "Usage" in done.stdout.decode()
+def test_every_command_has_help(run, command):
+    code, out, _ = run(*command, "--help")
+    assert code == 0
+    assert "Usage" in out
 
 
-def test_version_is_printed():
-    assert moralscope("--version").stdout.decode().startswith("moralscope 0.")
+def test_version_is_printed(run):
+    assert run("--version")[1].startswith("moralscope 0.")
 
 
 def test_score_prints_one_json_document_and_nothing_else(tmp_path):
     path = tmp_path / "actions.txt"
     path.write_text("kill time\nkill people\nkill time\n")
-    done = moralscope(
+    code, out, err = started(
         "score", "--axis", "choice", "--encoder", "scripted", "--file", path, "--json"
     )
-    document = json.loads(done.stdout)
-    assert done.returncode == 0
-    assert done.stderr == b""
+    document = json.loads(out)
+    assert code == 0
+    assert err == ""
     assert [row["action"] for row in document["results"]] == [
         "kill time",
         "kill people",
@@ -75,64 +84,60 @@ def test_score_prints_one_json_document_and_nothing_else(tmp_path):
     assert {"action", "score", "low", "high"} <= set(document["results"][0])
 
 
-def test_python_and_the_command_line_give_the_same_numbers():
+def test_python_and_the_command_line_give_the_same_numbers(run):
     import moralscope as package
 
-    done = moralscope("score", "kill time", "eat meat", "--encoder", "scripted", "--json")
+    _, out, _ = run("score", "kill time", "eat meat", "--encoder", "scripted", "--json")
     record = package.score(["kill time", "eat meat"], encoder="scripted")
-    for row, result in zip(json.loads(done.stdout)["results"], record.results, strict=True):
+    for row, result in zip(json.loads(out)["results"], record.results, strict=True):
         assert (row["score"], row["low"], row["high"]) == (result.score, result.low, result.high)
 
 
-def test_score_reads_stdin_and_saves_the_record(tmp_path):
-    out = tmp_path / "run.json"
-    done = moralscope("score", "-e", "scripted", "--out", out, stdin="kill time\n")
-    assert done.returncode == 0
-    assert "kill time" in done.stdout.decode()
-    assert json.loads(out.read_text())["results"][0]["action"] == "kill time"
+def test_score_reads_stdin_and_saves_the_record(run, tmp_path):
+    path = tmp_path / "run.json"
+    code, out, _ = run("score", "-e", "scripted", "--out", path, stdin="kill time\n")
+    assert code == 0
+    assert "kill time" in out
+    assert json.loads(path.read_text())["results"][0]["action"] == "kill time"
 
 
-def test_a_long_list_shows_both_ends_and_says_how_many_are_hidden():
+def test_a_long_list_shows_both_ends_and_says_how_many_are_hidden(run):
     actions = "".join(f"do thing {number}\n" for number in range(100))
-    done = moralscope("score", "-e", "scripted", "--file", "-", stdin=actions)
-    assert "60 more" in done.stdout.decode()
+    _, out, _ = run("score", "-e", "scripted", "--file", "-", stdin=actions)
+    assert "60 more" in out
 
 
-def test_hostile_text_is_printed_as_text():
-    done = moralscope("score", "[red]x[/red] \x1b[31mred", "-e", "scripted")
-    text = done.stdout.decode()
-    assert "[red]x[/red]" in text
-    assert "\x1b[31m" not in text
+def test_hostile_text_is_printed_as_text(run):
+    _, out, _ = run("score", "[red]x[/red] \x1b[31mred", "-e", "scripted")
+    assert "[red]x[/red]" in out
+    assert "\x1b[31m" not in out
 
 
-def test_rank_orders_the_answers():
-    done = moralscope("rank", "to toast bread", "pizza", "bread", "-e", "scripted", "--json")
-    document = json.loads(done.stdout)
+def test_rank_orders_the_answers(run):
+    _, out, _ = run("rank", "to toast bread", "pizza", "bread", "-e", "scripted", "--json")
+    document = json.loads(out)
     assert document["job"] == "rank"
     assert [row["answer"] for row in document["results"]] == ["bread", "pizza"]
 
 
-def test_reproduce_prints_the_papers_values_beside_ours():
-    done = moralscope("reproduce", "choice", "--encoders", "scripted")
-    text = done.stdout.decode()
-    assert done.returncode == 0, done.stderr.decode()
+def test_reproduce_prints_the_papers_values_beside_ours(run):
+    code, out, err = run("reproduce", "choice", "--encoders", "scripted")
+    assert code == 0, err
     for part in ("10.200", "0.730", "within dos", "undertaker", "my hamster"):
-        assert part in text
+        assert part in out
 
 
-def test_reproduce_as_json_is_one_document():
-    done = moralscope("reproduce", "choice", "--encoders", "scripted", "--json")
-    assert json.loads(done.stdout)["statistics"]["paper"]["t"] == 10.2
+def test_reproduce_as_json_is_one_document(run):
+    _, out, _ = run("reproduce", "choice", "--encoders", "scripted", "--json")
+    assert json.loads(out)["statistics"]["paper"]["t"] == 10.2
 
 
-def test_models_list_and_where(tmp_path):
-    env = {"MORALSCOPE_HOME": str(tmp_path / "home")}
-    names = [
-        row["name"] for row in json.loads(moralscope("models", "list", "--json", env=env).stdout)
-    ]
+def test_models_list_and_where(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("MORALSCOPE_HOME", str(tmp_path / "home"))
+    names = [row["name"] for row in json.loads(run("models", "list", "--json")[1])]
     assert names[:3] == ["minilm", "mpnet", "use-lite"]
-    assert "Apache-2.0" in moralscope("models", "list", env=env).stdout.decode()
-    where = moralscope("models", "where", "minilm", env=env).stdout.decode().strip()
+    assert "Apache-2.0" in run("models", "list")[1]
+    where = run("models", "where", "minilm")[1].strip()
     assert where == str(tmp_path / "home" / "models" / "minilm")
 
 
@@ -169,17 +174,20 @@ def test_a_reader_that_goes_away_is_no_traceback():
         (["reproduce", "choice", "--encoders", ","], "no encoder was named"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exit_code_two(words, message, tmp_path):
-    done = moralscope(*words, env={"MORALSCOPE_HOME": str(tmp_path), "MORALSCOPE_OFFLINE": "1"})
-    assert message in one_error_line(done, 2)
+def test_wrong_usage_is_one_line_and_exit_code_two(run, words, message, empty_home):
+    assert message in one_error_line(run(*words), 2)
 
 
-def test_debug_shows_the_traceback(tmp_path):
-    done = moralscope("score", "", "--debug")
-    assert b"Traceback" in done.stderr
+def test_a_process_ends_with_the_code_and_the_line_of_its_error():
+    line = one_error_line(started("score", "kill", "-e", "scripted", "--axis", "choise"), 2)
+    assert "did you mean 'choice'?" in line
 
 
-def test_an_interrupted_chain_says_what_is_kept_and_where(tmp_path):
+def test_debug_shows_the_traceback():
+    assert "Traceback" in started("score", "", "--debug")[2]
+
+
+def test_an_interrupted_chain_says_what_is_kept_and_where(run, tmp_path, monkeypatch):
     stories = [
         {
             "ID": f"{n:02d}0", "norm": "It's rude to lie.", "situation": f"Jo meets {n} friends.",
@@ -193,20 +201,16 @@ def test_an_interrupted_chain_says_what_is_kept_and_where(tmp_path):
     path.write_text("\n".join(map(json.dumps, stories)) + "\n")
     words = ["stories", "chain", "action-sample", "--stories", path, "--generator", "scripted"]
     words += ["--experts", "scripted", "--out", record]
-    script = (
-        "import sys, moralscope.stories.chains.run as run\n"
-        "from moralscope.cli import main\n"
-        "before = run.Journal.append\n"
-        "def append(self, block):\n"
-        "    before(self, block)\n"
-        "    raise KeyboardInterrupt\n"
-        "run.Journal.append = append\n"
-        "main(sys.argv[1:])\n"
-    )
-    asked = [sys.executable, "-c", script, *map(str, words)]
-    done = subprocess.run(asked, capture_output=True, timeout=120, check=False)
-    line = one_error_line(done, 1)
+    append = Journal.append
+
+    def append_and_stop(self, block):
+        append(self, block)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", append_and_stop)
+        line = one_error_line(run(*words), 1)
     assert "stories are kept in" in line
     assert "run.json.journal; run the same command again to continue" in line
-    assert moralscope(*words).returncode == 0
+    assert run(*words)[0] == 0
     assert record.exists()

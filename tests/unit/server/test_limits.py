@@ -20,11 +20,6 @@ def test_a_bucket_refills_with_time_and_never_over_its_burst():
     assert [bool(limit.take("a")) for _ in range(4)] == [False, False, False, True]
 
 
-def test_asking_how_long_takes_nothing():
-    limit = RateLimit(per_second=1, burst=1, clock=Clock())
-    assert [limit.wait("a"), limit.wait("a"), limit.take("a"), limit.wait("a")] == [0, 0, 0, 1]
-
-
 def test_strangers_do_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr("moralscope.server.errors._MAX_KEYS", 10)
     limit = RateLimit(per_second=1, burst=1, clock=Clock())

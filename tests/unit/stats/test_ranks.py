@@ -8,9 +8,9 @@ from moralscope.stats.correlation import (
     _spearman_of,
     _tau_draws,
     kendall,
-    resampled_pairs,
     spearman,
 )
+from moralscope.stats.intervals import resampled_indices
 
 rng = np.random.default_rng(11)
 CONTINUOUS = rng.normal(size=(2, 60)) + np.linspace(0, 2, 60)
@@ -32,7 +32,7 @@ def test_value_and_p_are_scipys(pair, ours, reference):
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_every_resample_is_correlated_as_scipy_would(pair):
-    places = next(resampled_pairs(60, seed=3))[:25]
+    places = next(resampled_indices(60, seed=3))[:25]
     x, y = pair
     taus = _tau_draws(x.astype(float), y.astype(float), seed=3)[:25]
     codes = [np.unique(side, return_inverse=True)[1] for side in pair]

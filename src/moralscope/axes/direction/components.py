@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from moralscope.axes.records import Prominence, Stability
+from moralscope.core.protocols import Floats
 
 LEADING = 10  # components whose explained variance is reported
 _RATIO = 1.5
 _RESAMPLES = 200
 _LEFT_OUT = 200
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Refit = Callable[[Indices], Floats]
 

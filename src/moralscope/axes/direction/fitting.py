@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.axes.direction.components import (
     LEADING,
@@ -21,19 +20,18 @@ from moralscope.axes.direction.components import (
     prominence,
     unit,
 )
-from moralscope.axes.direction.labelled import METHODS, choose_method, cross_validate
+from moralscope.axes.direction.labelled import METHODS, cross_validate
 from moralscope.axes.prompts import encode_finite, question_rows
 from moralscope.axes.records import Anchors, Prominence, Stability
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Encoder, Floats
 from moralscope.stats.correlation import auc
 
 PCA, LABELLED = "pca", "labelled"
 FITS = (PCA, LABELLED)
 MAX_ACTIONS = 2000
 _MIN_LABELLED = 2
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -117,17 +115,12 @@ def fit_pca(
 
 
 def fit_labelled(
-    encoder: Encoder,
-    template: Template,
-    labels: Anchors,
-    *,
-    method: str | None = None,
-    seed: int = 0,
+    encoder: Encoder, template: Template, labels: Anchors, *, seed: int = 0
 ) -> Direction:
     """Fit the axis that tells labelled good actions from bad ones.
 
-    Without a `method` the better one under cross-validation inside the labels is taken. Zero is
-    half way between the means of the two classes.
+    Of the methods the better one under cross-validation inside the labels is taken, the simpler
+    one at a tie. Zero is half way between the means of the two classes.
     """
     good, bad = _distinct(labels.good), _distinct(labels.bad)
     for side, listed in (("good", good), ("bad", bad)):
@@ -143,7 +136,7 @@ def fit_labelled(
     rows = _mean_rows(encoder, template, actions)
     is_good = np.arange(len(actions)) < len(good)
     validation = cross_validate(rows, is_good)
-    name = method or choose_method(validation)
+    name = max(METHODS, key=lambda name: validation.get(name, 0.0))
     fit = METHODS[name]
     vector = fit(rows, is_good)
     stability = measure_stability(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from moralscope.axes.direction.components import unit
 from moralscope.core.errors import InputError
+from moralscope.core.protocols import Floats
 from moralscope.io.actions import read_actions
 from moralscope.io.tables import Layout, TableFile
 from moralscope.stats.correlation import auc
@@ -23,7 +24,6 @@ _FOLDS, _REPEATS = 5, 10
 _GOOD = {"good", "do", "positive", "yes", "fine", "1", "+1"}
 _BAD = {"bad", "don't", "dont", "negative", "no", "wrong", "0", "-1"}
 _REMEDY = "write good or bad under 'label'"
-Floats = NDArray[np.float64]
 Labels = NDArray[np.bool_]  # True is good
 
 
@@ -93,11 +93,6 @@ def cross_validate(rows: Floats, good: Labels) -> dict[str, float]:
                 scores = rows[held] @ fit(rows[~held], good[~held])
                 areas[name].append(auc(scores, good[held]))
     return {name: float(np.mean(values)) for name, values in areas.items()}
-
-
-def choose_method(validated: Mapping[str, float]) -> str:
-    """Return the method with the higher AUC; the simpler one wins a tie."""
-    return max(METHODS, key=lambda name: validated.get(name, 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
 from moralscope.core.records import ModelRef
 from moralscope.io.files import check_writable
+from moralscope.models.language.decoding import check_layers
 from moralscope.models.language.hidden import HiddenStates, LayerEncoder
 from moralscope.stats.correlation import auc
 from moralscope.words.paper import load_paper as load_choice_paper
@@ -48,9 +49,7 @@ def build_layered(
 ) -> "LayeredDirection":
     """Fit a direction in every layer, or in the one that the options name, and choose."""
     model = models.language(options)
-    if options.layer is not None and not 1 <= options.layer <= model.layers:
-        problem = f"{model.name} has no layer {options.layer}"
-        raise InputError(problem, f"its layers are 1 to {model.layers}")
+    check_layers(model, [] if options.layer is None else [options.layer])
     states = HiddenStates(model, cached=not many)
     asking = Asking.of(model, options.form)
     if state is None:

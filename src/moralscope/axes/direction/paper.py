@@ -3,14 +3,12 @@
 In Table 9 the good actions have m < 0; `CompassPaper` keeps the printed sign.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
 
 from moralscope.core.decode import decode
+from moralscope.io.documents import shipped_toml
 from moralscope.stats.summary import Summary
 
 
@@ -56,7 +54,6 @@ class CompassPaper:
 @cache
 def load_paper() -> CompassPaper:
     """Return the paper's printed lists and tables."""
-    text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
-    data: dict[str, Any] = tomllib.loads(text)
+    data = shipped_toml("moralscope.axes.direction", "paper.toml")
     data["atomic"] = data["atomic"].split(", ")
     return decode(CompassPaper, data, "paper.toml")

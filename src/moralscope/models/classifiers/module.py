@@ -179,7 +179,7 @@ def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:
             self.head = torch.nn.Linear(body.config.hidden_size, width)
             self.known: dict[tuple[int, ...], Any] | None = None  # rows of a body that is still
             self.last = is_decoder(body.config)  # what is read of the tokens: the last, or the mean
-            self.learns = False  # may then compute in half precision on a CPU, too
+            self.half = False  # computes in half precision, while it learns, on a CPU too
 
         def pooled(self, ids: Any, mask: Any) -> Any:
             rows = self.body(input_ids=ids, attention_mask=mask).last_hidden_state
@@ -262,7 +262,7 @@ def _run(
     outputs = np.empty((len(rows), width), dtype=np.float32)
     for batch in like_length_batches([len(row) for row in rows], batch_tokens):
         ids, mask = padded([rows[index] for index in batch], padding, device)
-        with torch.inference_mode(), safe_precision(device, learns=module.learns):
+        with torch.inference_mode(), safe_precision(device, half=module.half):
             outputs[batch] = run(ids, mask).float().cpu().numpy()
     return outputs
 
@@ -276,11 +276,11 @@ def batch_tokens(module: Any) -> int:
     return TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
 
 
-def safe_precision(device: Any, *, learns: bool = False) -> contextlib.AbstractContextManager[Any]:
-    """Half precision on a GPU that has bfloat16; on such a CPU only for a network that learns."""
+def safe_precision(device: Any, *, half: bool = False) -> contextlib.AbstractContextManager[Any]:
+    """Half precision on a GPU that has bfloat16; a CPU computes in float32 unless it is `half`."""
     import torch
 
-    if (device.type == "cuda" or learns) and has_bfloat16(device.type):
+    if half or (device.type == "cuda" and has_bfloat16(device.type)):
         mixed = torch.autocast(device.type, torch.bfloat16)
         return cast(contextlib.AbstractContextManager[Any], mixed)
     return contextlib.nullcontext()

@@ -12,18 +12,16 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, StoreError
-from moralscope.core.protocols import Encoder, Matrix
+from moralscope.core.protocols import Encoder, Floats, Matrix
 from moralscope.core.records import values_of
 from moralscope.io.files import file_size
 from moralscope.models.windows import unread_tokens
 
 FORMAT = "moralscope.edit/1"
 _MAX_BYTES = 64_000_000
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

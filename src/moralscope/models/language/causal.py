@@ -21,6 +21,7 @@ from moralscope.core.protocols import Matrix
 from moralscope.core.records import Continuation, ModelRef
 from moralscope.models.adapters import Adapter
 from moralscope.models.language.chat_template import ChatTemplate
+from moralscope.models.language.decoding import check_layers
 from moralscope.models.language.local import LocalGenerator
 from moralscope.models.language.trees import TokenTree, TreePool
 
@@ -103,8 +104,7 @@ class CausalModel(LocalGenerator):
 
     def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
         """Return (texts, layers, dimension): the residual stream at the last token of each text."""
-        for layer in layers:
-            self._check_layer(layer)
+        check_layers(self, layers)
         rows = np.empty((len(texts), len(layers), self.dimension), dtype=np.float32)
         with self._computing():
             ids = self._ids(texts, 0)
@@ -145,8 +145,8 @@ class CausalModel(LocalGenerator):
         other = copy.copy(self)
         other._vectors = dict(self._vectors)
         digest = sha256(self.checksum.encode())
+        check_layers(self, sorted(vectors))
         for layer, vector in sorted(vectors.items()):
-            self._check_layer(layer)
             row = np.asarray(vector, dtype=np.float32)
             if row.shape != (self.dimension,) or not np.isfinite(row).all():
                 problem = f"a vector of shape {row.shape} does not fit {self.name}"
@@ -174,11 +174,6 @@ class CausalModel(LocalGenerator):
                 return module
         problem = f"the layers of '{self.name}' cannot be found"
         raise StoreError(problem, "choose another base model")
-
-    def _check_layer(self, layer: int) -> None:
-        if not 1 <= layer <= self.layers:
-            problem = f"{self.name} has no layer {layer}"
-            raise InputError(problem, f"its layers are 1 to {self.layers}")
 
     @contextmanager
     def _computing(self) -> Iterator[None]:

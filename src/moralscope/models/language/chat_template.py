@@ -10,7 +10,7 @@ from typing import Any
 from moralscope.core.errors import StoreError, error_line
 from moralscope.models.adapters import is_adapter, read_adapter
 from moralscope.models.language.conversion import resolve_base
-from moralscope.models.store import Progress, Store
+from moralscope.models.store import Progress
 
 
 class ChatTemplate:
@@ -49,23 +49,21 @@ class ChatTemplate:
         return written
 
 
-def model_folder(
-    name: str, *, store: Store | None = None, progress: Progress | None = None
-) -> Path:
+def model_folder(name: str, *, progress: Progress | None = None) -> Path:
     """Return the folder of a local model, or of an adapter's base, fetching it if need be."""
     folder = Path(name).expanduser()
     base = read_adapter(folder).base if is_adapter(folder) else ""
-    return resolve_base(base or name, store=store, progress=progress)[0]
+    return resolve_base(base or name, progress=progress)[0]
 
 
-def load_chat_template(name: str, *, store: Store | None = None) -> ChatTemplate:
+def load_chat_template(name: str) -> ChatTemplate:
     """Return how the local model `name` (of the store, a folder, a hub id) is spoken to.
 
     Its generator should be loaded first: that refuses a damaged folder in one line.
     """
     from transformers import AutoConfig, AutoTokenizer
 
-    folder = model_folder(name, store=store)
+    folder = model_folder(name)
     safe = {"local_files_only": True, "trust_remote_code": False}
     config = AutoConfig.from_pretrained(folder, **safe)
     tokenizer = AutoTokenizer.from_pretrained(folder, **safe)

@@ -5,13 +5,22 @@ nothing and knows no model.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.protocols import LanguageModel
 from moralscope.core.records import Candidate, Decoding
 
 STRATEGIES = ("greedy", "beam", "nucleus")
+
+
+def check_layers(model: LanguageModel, layers: Iterable[int]) -> None:
+    """Raise `InputError` where a model does not have one of some layers."""
+    for layer in layers:
+        if not 1 <= layer <= model.layers:
+            problem = f"{model.name} has no layer {layer}"
+            raise InputError(problem, f"its layers are 1 to {model.layers}")
 
 
 def check_request(prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]) -> None:

@@ -62,7 +62,10 @@ class EndpointModel(EndpointGenerator):
         What was answered is kept when the endpoint fails, or the budget of requests is used up.
         Spellings of one answer ("Yes", "yes") are asked about as one, and share its probability.
         """
-        pairs = [(p, _distinct(some)) for p, some in zip(prompts, continuations, strict=True)]
+        pairs = []
+        for prompt, answers in zip(prompts, continuations, strict=True):
+            spellings = {_bare(answer): answer for answer in answers}  # one of each answer
+            pairs.append((prompt, tuple(spellings.values())))
         with self._lock:
             missing = [pair for pair in dict.fromkeys(pairs) if self._kept.get(*pair) is None]
             if missing:
@@ -257,11 +260,6 @@ def first_token_scores(choice: Mapping[str, Any]) -> tuple[list[tuple[str, float
     if not isinstance(chosen, int | float) or chosen < max(score for _, score in rows) - 1e-3:
         return [], "gives log-probabilities that its own answer contradicts"
     return rows, ""
-
-
-def _distinct(answers: Sequence[str]) -> tuple[str, ...]:
-    """Return one spelling of each answer."""
-    return tuple({_bare(answer): answer for answer in answers}.values())
 
 
 def _by_spelling(known: Sequence[Continuation], answers: Sequence[str]) -> list[Continuation]:

@@ -13,6 +13,7 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import LanguageModel, Matrix
 from moralscope.models.encoders.cache import EmbeddingCache
+from moralscope.models.language.decoding import check_layers
 from moralscope.models.store import Store
 
 _BLOCK = 256  # texts whose states are in memory at once
@@ -43,9 +44,7 @@ class HiddenStates:
 
     def layer(self, texts: Sequence[str], layer: int) -> Matrix:
         """Return the rows of one layer: (texts, dimension)."""
-        if not 1 <= layer <= self.model.layers:
-            problem = f"{self.model.name} has no layer {layer}"
-            raise InputError(problem, f"its layers are 1 to {self.model.layers}")
+        check_layers(self.model, [layer])
         rows = np.empty((len(texts), self.model.dimension), dtype=np.float32)
         start = 0
         for block in self.blocks(texts):

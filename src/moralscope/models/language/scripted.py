@@ -21,7 +21,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import Matrix
 from moralscope.core.records import Candidate, Continuation, Decoding, ModelRef, Usage
 from moralscope.core.registry import did_you_mean
-from moralscope.models.language.decoding import check_request
+from moralscope.models.language.decoding import check_layers, check_request
 
 _LISTED = re.compile(r"^(?:([A-Z])[.)]|-) (\S.*?)\s*$", re.MULTILINE)
 _POINT = re.compile(r"^(\d) = (\S.*?)\s*$", re.MULTILINE)
@@ -187,10 +187,7 @@ class ScriptedModel:
 
     def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
         """Return hashed rows with the text's value along one direction, more in later layers."""
-        for layer in layers:
-            if not 1 <= layer <= self.layers:
-                problem = f"{self.name} has no layer {layer}"
-                raise InputError(problem, f"its layers are 1 to {self.layers}")
+        check_layers(self, layers)
         good = self.direction()
         rows = np.empty((len(texts), len(layers), self.dimension), dtype=np.float32)
         for at, text in enumerate(texts):

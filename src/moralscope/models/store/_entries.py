@@ -9,7 +9,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import ChecksumMismatch, StoreError
@@ -18,6 +18,7 @@ CATALOGUE = Path(__file__).with_name("models.toml")
 KINDS = ("encoder", "generator", "classifier", "word-vectors", "lexicon")
 REGISTRIES = ("pypi", "npm")
 READERS = ("sentence-transformers", "use-lite", "onnx-text")  # of encoders
+T = TypeVar("T")
 
 
 class Progress(Protocol):
@@ -132,14 +133,15 @@ class ModelEntry:
 
 def load_entries(path: Path = CATALOGUE) -> dict[str, ModelEntry]:
     """Return the models of a catalogue by name; by default those that moralscope ships."""
+    return read_entries(ModelEntry, path, "model catalogue", "correct the catalogue")
+
+
+def read_entries(kind: type[T], path: Path, source: str, remedy: str) -> dict[str, T]:
+    """Return the tables of a TOML file, each read as `kind`, by name."""
     tables = tomllib.loads(path.read_text("utf-8"))
     return {
         name: decode(
-            ModelEntry,
-            {**table, "name": name},
-            f"model catalogue: [{name}]",
-            remedy="correct the catalogue",
-            exact=True,
+            kind, {**table, "name": name}, f"{source}: [{name}]", remedy=remedy, exact=True
         )
         for name, table in tables.items()
     }

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from moralscope.core.errors import LicenceNotAccepted, StoreError, UnknownName
-from moralscope.core.registry import did_you_mean
+from moralscope.core.errors import LicenceNotAccepted, StoreError
+from moralscope.core.registry import look_up
 from moralscope.models.store._entries import (
     ModelEntry,
     Progress,
@@ -113,9 +113,7 @@ class Store:
 
     def entry(self, name: str) -> ModelEntry:
         """Return what is known about `name`, or raise `UnknownName` with the nearest one."""
-        if name not in self._catalogue:
-            raise UnknownName(f"there is no model '{name}'", did_you_mean(name, self._catalogue))
-        return self._catalogue[name]
+        return look_up("model", name, self._catalogue)
 
     def folder(self, name: str) -> Path:
         """Return where `name` is kept, whether it is there or not."""

@@ -22,9 +22,9 @@ class ModelStatus:
     folder: str
 
 
-def list_models(store: Store | None = None) -> list[ModelStatus]:
+def list_models() -> list[ModelStatus]:
     """Return every entry of the store, present or not."""
-    store = store or Store()
+    store = Store()
     return [_status(store, entry.name) for entry in store.entries()]
 
 
@@ -34,10 +34,9 @@ def pull_models(
     accept_licence: bool = False,
     force: bool = False,
     progress: Progress | None = None,
-    store: Store | None = None,
 ) -> list[ModelStatus]:
     """Fetch and verify models by name; unknown names are refused before anything is fetched."""
-    store = store or Store()
+    store = Store()
     if not names:
         raise InputError("no model was named", "name one of 'moralscope models list'")
     for name in names:
@@ -47,12 +46,12 @@ def pull_models(
     return [_status(store, name) for name in names]
 
 
-def verify_models(names: Sequence[str], store: Store | None = None) -> list[ModelStatus]:
+def verify_models(names: Sequence[str]) -> list[ModelStatus]:
     """Check every file of the named models (all that are present, if none is named).
 
     All are checked before the first damaged or missing one is raised.
     """
-    store = store or Store()
+    store = Store()
     chosen = list(names) or [e.name for e in store.entries() if store.folder(e.name).exists()]
     if not chosen:
         raise StoreError(
@@ -73,9 +72,9 @@ def verify_models(names: Sequence[str], store: Store | None = None) -> list[Mode
     return statuses
 
 
-def where_models(name: str | None = None, store: Store | None = None) -> str:
+def where_models(name: str | None = None) -> str:
     """Return the folder of a model, or of the whole store."""
-    store = store or Store()
+    store = Store()
     return str(store.home if name is None else store.folder(store.entry(name).name))
 
 

@@ -5,16 +5,14 @@ Reads the cards (``data.toml``) and looks at files below MORALSCOPE_DATA; ships 
 
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from moralscope.core.decode import decode
-from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
-from moralscope.core.registry import did_you_mean
-from moralscope.models.store._entries import PinnedFile, is_pinned
+from moralscope.core.errors import ChecksumMismatch, InputError, StoreError
+from moralscope.core.registry import look_up
+from moralscope.models.store._entries import PinnedFile, is_pinned, read_entries
 
 CARDS = Path(__file__).with_name("data.toml")
 VARIABLE = "MORALSCOPE_DATA"
@@ -72,24 +70,12 @@ class DataCard:
 
 def load_data_cards(path: Path = CARDS) -> dict[str, DataCard]:
     """Return the data cards by name."""
-    return {
-        name: decode(
-            DataCard,
-            {**table, "name": name},
-            f"data cards: [{name}]",
-            remedy="correct the card",
-            exact=True,
-        )
-        for name, table in tomllib.loads(path.read_text("utf-8")).items()
-    }
+    return read_entries(DataCard, path, "data cards", "correct the card")
 
 
 def data_card(name: str) -> DataCard:
     """Return one card by name."""
-    cards = load_data_cards()
-    if name not in cards:
-        raise UnknownName(f"there is no data set '{name}'", did_you_mean(name, cards))
-    return cards[name]
+    return look_up("data set", name, load_data_cards())
 
 
 @dataclass(frozen=True, slots=True)

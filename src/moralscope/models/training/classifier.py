@@ -42,6 +42,7 @@ from moralscope.models.training.metrics import group_figures
 from moralscope.models.training.records import History, Report, TrainingExample
 
 _TOGETHER = 100_000
+_HALF_FROM = 256  # the width from which half precision pays on a CPU
 
 
 @dataclass
@@ -137,7 +138,7 @@ class ClassifierLearner:
             for column in (self._tasks, self._targets, self._weights)
         )
         outside = self._outside.to(device)[tasks]
-        with safe_precision(device, learns=self.module.learns):
+        with safe_precision(device, half=self.module.half):
             pooled = self.module.pooled(ids, mask)
             logits = self.module.head(self.module.dropout(pooled).float())
         # Far below any logit, yet finite in half precision: a softmax gives these columns nothing.
@@ -324,8 +325,9 @@ def train_classifier(
     torch.manual_seed(training.seed)
     body, tokenizer = load_body(base, base.name)
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    half = has_bfloat16(device) and body.config.hidden_size >= _HALF_FROM
     if training.weights == "adapter":
-        if is_decoder(body.config) and has_bfloat16(device):
+        if half and is_decoder(body.config):
             body.to(torch.bfloat16)  # frozen, and large: half the memory, and no copy at each step
         body = with_adapter(body, training.rank)
     slices = slices_of(heads)
@@ -344,7 +346,7 @@ def train_classifier(
         if layer and int(layer[1]) < training.freeze:
             weight.requires_grad_(False)
     network.to(device)
-    network.learns = True
+    network.half = half
     learner = ClassifierLearner(network, tokenizer, heads, *examples, training)
     if training.epochs == 0:
         network.known = {}

@@ -109,7 +109,9 @@ class _Run:
         )
         self.size = schedule.batch_size * schedule.accumulate
         sizes = [len(learner.indices(epoch)) for epoch in range(schedule.epochs)]
-        self.ends = list(itertools.accumulate(math.ceil(size / self.size) for size in sizes))
+        ends = itertools.accumulate(math.ceil(size / self.size) for size in sizes)
+        most = schedule.max_steps or math.inf
+        self.ends = [int(min(end, most)) for end in ends]
         self.steps = self.ends[-1] if self.ends else 0
         self.step = self.saved_step = 0
         self.history = History()

@@ -38,6 +38,9 @@ class Schedule(Options):
             most=1,
         ),
     ] = 0.0
+    max_steps: Annotated[
+        int, Option("End after this many steps, where the rate is 0; 0: after all.", least=0)
+    ] = 0
     average: Annotated[
         float,
         Option("Decay of a running mean of the weights, which is kept; 0: none.", least=0, most=1),

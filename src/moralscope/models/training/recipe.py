@@ -72,6 +72,10 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
     whole: Annotated[
         tuple[str, ...], Option("Groups that are learnt whole, without a teacher.")
     ] = ()
+    shares: Annotated[
+        Mapping[str, float],
+        Option("Share of the examples of a group, or of a head's that are in none; else replay."),
+    ] = field(default_factory=dict)
     limit: Annotated[int | None, Option("Only the first N of each part.", least=1)] = None
     test: Annotated[bool, Option("Look at the test part too, once, at the end.")] = False
 
@@ -89,10 +93,13 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
         for name, settings in self.heads.items():
             _known(settings, ("loss", "weight"), f"heads.{name}")
             find_loss(str(settings.get("loss", "cross_entropy")))
+        for name, share in self.shares.items():
+            if not isinstance(share, int | float) or not 0 <= share <= 1:
+                raise InputError(f"shares.{name} is {share}", "give a number from 0 to 1")
         if self.model != GENERATOR:
             return
         # What only classifiers know is refused, instead of left aside.
-        for name in ("grid", "heads", "refit", "consistency", "teacher"):
+        for name in ("grid", "heads", "refit", "consistency", "teacher", "shares"):
             if asdict(self)[name]:
                 raise InputError(f"{name} is for classification", f"leave it out for {self.task}")
         if self.test:
@@ -162,7 +169,7 @@ def load_recipe(kind: type[RECIPE], name: str, changes: Sequence[str] = (), **fl
             raise InputError(f"--set {change} has no value", "write --set key=value")
         if "." in key:  # a part of a table: grid.epochs, heads.alignment.weight
             first, *parts, last = key.split(".")
-            _known([first], ("grid", "heads"), "--set")
+            _known([first], ("grid", "heads", "shares"), "--set")
             table = values[first] = dict(values.get(first, {}))
             for part in parts:
                 table[part] = dict(table.get(part, {}))

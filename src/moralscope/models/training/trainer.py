@@ -47,6 +47,7 @@ from moralscope.stats.calibration import fit_temperature
 
 GENERATOR_SCHEMA = "moralscope.generator/1"
 _LOOKED_AT = 5  # times the share of what is learnt again
+_DECODER_READS = 384  # tokens at once
 Figures = Mapping[str, Mapping[str, float]]  # by part, then by group
 
 
@@ -186,7 +187,7 @@ def train_model(
 
 def replayed(data: TrainingData, recipe: TrainingRecipe) -> TrainingData:
     """Keep a share of the examples, but all of the groups that the recipe is about."""
-    if recipe.replay == 1:
+    if recipe.replay == 1 and not recipe.shares:
         return data
     rng = np.random.default_rng(recipe.seed)
     parts = {}
@@ -196,7 +197,7 @@ def replayed(data: TrainingData, recipe: TrainingRecipe) -> TrainingData:
         parts[part] = [
             row
             for row, draw in zip(rows, rng.random(len(rows)), strict=True)
-            if draw < share
+            if draw < recipe.shares.get(row.group or row.task, share)
             or row.group in recipe.whole
             or (data.heads and data.heads[row.task].loss == RIDGE)
         ]
@@ -274,8 +275,11 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
 def _save(out: Path, trained: TrainedModel, base: ModelRef, card: Card) -> None:
     learner, data = trained.learner, trained.data
     if not isinstance(learner, GeneratorLearner):
-        # Reading less of a text is a way to learn faster, not to judge.
+        # Reading less of a text is a way to learn faster, not to judge. A decoder's vectors of
+        # places hold far beyond what an adapter learnt from.
         begun = [read_settings(folder).max_length for folder in trained.chosen.start]
+        begun += [_DECODER_READS] * learner.module.last
+        taught = {row.task for row in data.parts["train"]}
         settings = ExpertSettings(
             base=base.name,
             base_sha256=base.sha256,
@@ -285,7 +289,7 @@ def _save(out: Path, trained: TrainedModel, base: ModelRef, card: Card) -> None:
             card=card.facts,
             kinds={name: head.kind for name, head in learner.heads.items() if head.kind != "one"},
             thresholds=trained.thresholds,
-            retrieval=any(head.loss == CONTRASTIVE for head in data.heads.values()),
+            retrieval=any(data.heads[task].loss == CONTRASTIVE for task in taught),
         )
         save_experts(out, learner.module, settings, learner.tokenizer, card.text)
         return

@@ -14,6 +14,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
+from moralscope.core.protocols import Report
 from moralscope.core.records import ModelRef, RunRecord, Usage
 from moralscope.io.journal import Journal
 from moralscope.models.language import generator_refs
@@ -42,7 +43,6 @@ from moralscope.rules.records import first_notes
 
 __all__ = ["CollectOptions", "Filters", "check_options", "collect", "prepare"]
 
-Report = Callable[[int, int], None]
 LoadBot = Callable[[str, CollectOptions], Chatbot]
 REPLIES_ARE_A_MODELS = "replies are what these chatbots said, they are not moral advice"
 UNTRAINED = (

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Matrix
+from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Floats, Matrix, Pair
 from moralscope.core.records import ModelRef
 from moralscope.io.documents import shipped_yaml
 from moralscope.models.classifiers.scripted import ScriptedExperts
@@ -34,6 +33,7 @@ from moralscope.rules.collect.lexicons import Lexicon, load_lexicon
 from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.sanitize import clean, unreadable
+from moralscope.stats.summary import unit_rows
 from moralscope.stats.text.words import words
 from moralscope.stories.experts import prepare_experts
 
@@ -46,8 +46,6 @@ _STEEP = 20.0  # how fast a probability turns around its limit
 _RELEVANT, _GENERIC, _MORAL = 0.19, 0.45, 0.265
 _NEAREST = 5  # rules
 _WINDOW, _VARIED, _FEW = 20, 0.5, 5  # words; share of different ones; too few to tell
-Pair = tuple[str, str]
-Floats = NDArray[np.float64]
 
 
 class ZeroShotSufficiency:
@@ -93,7 +91,7 @@ class ZeroShotMoralContent:
         """Return P(neutral) and P(moral), one row a pair."""
         prompts, replies = _cleaned(pairs)
         both = [f"{prompt} {reply}".strip() for prompt, reply in zip(prompts, replies, strict=True)]
-        read = _unit(_rows(self._encoder, replies) + _rows(self._encoder, both))
+        read = unit_rows(_rows(self._encoder, replies) + _rows(self._encoder, both))
         nearest = np.sort(read @ self._rules.T, axis=1)[:, -_NEAREST:].mean(axis=1)
         usual = (read @ self._everyday.T).mean(axis=1)
         return _two(_sigmoid(nearest - usual - _MORAL))
@@ -220,12 +218,7 @@ def _cleaned(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
 def _rows(encoder: Encoder, texts: Sequence[str]) -> Floats:
     if not texts:
         return np.zeros((0, encoder.dimension))
-    return _unit(encoder.encode(list(texts)).astype(np.float64))
-
-
-def _unit(rows: Floats) -> Floats:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths == 0, 1.0, lengths))
+    return unit_rows(encoder.encode(list(texts)).astype(np.float64))
 
 
 def _sigmoid(over: Floats) -> Floats:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
+from moralscope.core.protocols import Bools, Floats
 from moralscope.core.records import RunRecord
 from moralscope.io.tables import TableFile, parse_columns, rename_columns
 from moralscope.models.store import Progress
@@ -49,8 +49,6 @@ _VOTES = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no"
 _REMEDY = "write 0 or 1, or one vote per person like 1|0"
 _HELD_OUT = 5  # one prompt in so many is dev, and as many are test
 _RESAMPLES = 1000
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Routes are in `api` (annotators), `lead` (leads) and `pages` (what both look at)
 decided by the `AnnotationService` behind them.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from moralscope.server.annotate import api, lead, pages
 from moralscope.server.annotate.access import Access
 from moralscope.server.app import make_app
 from moralscope.server.running import ServerAddress, run
-from moralscope.server.security import Sessions, Signer, kept_secret, named_secret
+from moralscope.server.security import VARIABLE, Sessions, Signer, kept_secret
 
 STATUSES = {NotAllowed: 403, Conflict: 409, WorkPaused: 409, NotSaved: 503}
 
@@ -43,8 +44,8 @@ def annotation_app(
 
 def serve(folder: Path, address: ServerAddress, announce: Callable[[str], None]) -> None:
     """Serve the project in `folder` until a signal comes; `announce` is told the address."""
-    named = named_secret()
-    address.check(has_secret=named is not None)
+    named = os.environ.get(VARIABLE, "").encode()  # a secret that the owner chose
+    address.check(has_secret=bool(named))
     with open_project(folder) as service:
         service.warm()
         app = annotation_app(service, secret=named or kept_secret(folder), address=address)

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from moralscope.annotation.forms import load_form
-from moralscope.annotation.groups import GroupShare
 from moralscope.annotation.options import SHAPES
 from moralscope.annotation.records import BLOCK, AnswerToReview, Decision, DisputedItem, WorkPaused
 from moralscope.annotation.statement import people_groups, question_label
+from moralscope.core.records import grouped
 from moralscope.server.annotate import lead as leads
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import IN_LINE, LEAD, Annotator, Anyone, Caller, Lead, access
@@ -180,9 +180,8 @@ def data(caller: Lead) -> Response:
     task = caller.service.project.task
     shapes = {name: one.about for name, one in SHAPES.items() if one.task in ("", task)}
     written = Counter(row.person for row in caller.service.answers(caller.person))
-    asked: dict[str, list[GroupShare]] = {}
-    for share in people_groups(caller.service, caller.person, written):
-        asked.setdefault(question_label(share.question), []).append(share)
+    shares = people_groups(caller.service, caller.person, written)
+    asked = grouped((question_label(share.question), share) for share in shares)
     who = {"people": len(written), "answers": written.total()}
     drawn = {"files": files, "log": log, "names": names, "shapes": shapes}
     return draw(caller, "data.html", **drawn, who=who, asked=asked)

@@ -7,7 +7,7 @@ jobs.
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -46,14 +46,13 @@ def api_app(
     address: ServerAddress | None = None,
     token: AccessToken | None = None,
     proxy: Proxy | None = None,
-    more: Iterable[APIRouter] = (),
 ) -> FastAPI:
     """Return the application around `work`; it closes `work` when it ends.
 
     `proxy` has the guard that hooks of other tools ask, one as usual if none is given; with a
-    server behind it, its chat completions are served, each audited. `more` are routes beside these.
+    server behind it, its chat completions are served, each audited.
     """
-    routers = [routes.router, routes.server_router, routes.open_router, hooks.router, *more]
+    routers = [routes.router, routes.server_router, routes.open_router, hooks.router]
     proxy = proxy or Proxy(Guard(work.service, GuardOptions()))
     if proxy.upstream is not None:
         routers.append(guard_routes.router)

@@ -11,7 +11,7 @@ from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
-from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
+from moralscope.models.options import AUDITORS, ENCODERS, GENERATORS
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.thresholds import GivenLimits, Thresholds
@@ -213,26 +213,26 @@ async def warrant(request: Request, body: s.WarrantRequest) -> Response:
 @server_router.get("/models", summary="List models")
 def models(request: Request) -> s.ModelList:
     """List the models of the catalogue: what they are, whether they are here and in memory."""
+    entries: list[tuple[Any, bool]] = _work(request).service.listed()
+    listed = [
+        s.ModelListed(
+            id=status.name,
+            owned_by=status.official.partition("/")[0] or "moralscope",
+            kind=status.kind,
+            about=status.about,
+            licence=status.licence,
+            revision=status.revision,
+            megabytes=status.megabytes,
+            state=status.state,
+            loaded=loaded,
+        )
+        for status, loaded in entries
+    ]
     return s.ModelList(
-        data=[_listed(entry) for entry in _work(request).service.listed()],
+        data=listed,
         encoders=list(ENCODERS),
-        experts=list(EXPERTS),
+        experts=list(AUDITORS),
         generators=list(GENERATORS),
-    )
-
-
-def _listed(entry: Any) -> s.ModelListed:
-    status, loaded = entry
-    return s.ModelListed(
-        id=status.name,
-        owned_by=status.official.partition("/")[0] or "moralscope",
-        kind=status.kind,
-        about=status.about,
-        licence=status.licence,
-        revision=status.revision,
-        megabytes=status.megabytes,
-        state=status.state,
-        loaded=loaded,
     )
 
 

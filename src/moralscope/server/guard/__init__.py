@@ -18,15 +18,7 @@ from moralscope.pages.page import VerdictCard
 from moralscope.pages.terminal import card_text
 from moralscope.rules.acts import ToolCall
 from moralscope.rules.audit import AuditOptions
-from moralscope.rules.conversation import (
-    ASSISTANT,
-    HISTORY,
-    USER,
-    AuditedTurn,
-    Conversation,
-    Turn,
-    lenient_conversation,
-)
+from moralscope.rules.conversation import ASSISTANT, USER, AuditedTurn, Conversation, Turn
 from moralscope.rules.load_auditor import limits_beside
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
@@ -252,11 +244,6 @@ def last_prompt(messages: Any) -> str:
         if isinstance(message, dict) and message.get("role") == "user":
             return text_of(message.get("content"))
     return ""
-
-
-def history_of(body: Mapping[str, Any]) -> Conversation:
-    """Return what was said before the reply, the last turns of it, and what the tools are for."""
-    return lenient_conversation(body.get("messages"), body.get("tools"), HISTORY)
 
 
 def text_of(content: Any) -> str:

@@ -22,6 +22,7 @@ from moralscope.server.guard.sse import read_events
 Json = dict[str, Any]
 Clean = Callable[[str], str]
 MOST_CHOICES = 128  # as many as OpenAI gives
+_WAIT = 64  # a reply is judged again once it has grown by this part of its length
 _TOKEN = re.compile(r"[A-Za-z0-9_.:/@+=-]{1,200}")  # a name, an id: no prose
 _BLANK = (b"\n\n", b"\r\n\r\n", b"\r\r")  # ends an event
 _TEXT_PARTS = ("text", "output_text", "input_text")
@@ -167,8 +168,10 @@ class LiveReply:
         if choice.said != choice.text or choice.calls or choice.parts:
             self.stop()
             return None
-        text = choice.text[: choice.text.rfind((sentences(choice.text) or [""])[-1])]
-        if len(text) <= self._length:
+        new = choice.text[self._length :]
+        text = choice.text[: self._length + new.rfind((sentences(new) or [""])[-1])]
+        # A long text waits for a little more, so that it is not cleaned again for every sentence.
+        if len(text) <= self._length + self._length // _WAIT:
             return None
         self._length, rest, rows = len(text), len(text.encode()), list[Json]()
         for row in (choice.logprobs or {}).get("content", ()):

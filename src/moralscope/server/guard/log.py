@@ -11,7 +11,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -114,29 +115,23 @@ class GuardLog:
         shift = time.localtime().tm_gmtoff
         last = ((time.time() + shift) // step + 1) * step - shift
         starts = [last - step * (count - number) for number in range(count)]
-        periods: list[tuple[float, dict[str, int]]] = [(start, {}) for start in starts]
-        kinds: dict[str, int] = {}
-        rules: dict[str, int] = {}
-        concerns: dict[str, int] = {}
+        periods: list[tuple[float, Counter[str]]] = [(start, Counter()) for start in starts]
         for row in rows:
             at = min(count - 1, max(0, int((row.time - starts[0]) // step)))
-            tally = [(kinds, row.kind), (periods[at][1], row.kind)]
-            if row.kind in ("blocked", "revised", "flagged"):
-                tally += [(rules, row.rule), (concerns, row.concern)]
-            for counts, name in tally:
-                counts[name] = counts.get(name, 0) + 1
+            periods[at][1][row.kind] += 1
+        flagged = [row for row in reversed(rows) if row.kind in KINDS[:3]]
+        kinds = Counter(row.kind for row in rows)
         times = sorted(row.seconds for row in rows)
         latency = None
         if times:
             latency = (times[len(times) // 2], times[int(0.95 * (len(times) - 1))], times[-1])
-        flagged = [row for row in reversed(rows) if row.kind in KINDS[:3]]
         return GuardFigures(
             days=days,
             decisions=len(rows),
-            kinds={kind: kinds.get(kind, 0) for kind in KINDS},
+            kinds={kind: kinds[kind] for kind in KINDS},
             periods=periods,
-            rules=_most(rules)[:_LISTED],
-            concerns=_most(concerns),
+            rules=_most(row.rule for row in flagged)[:_LISTED],
+            concerns=_most(row.concern for row in flagged),
             latency=latency,
             recent=flagged[:_RECENT],
         )
@@ -158,6 +153,7 @@ class GuardLog:
         return file
 
 
-def _most(counts: dict[str, int]) -> list[tuple[str, int]]:
-    """Return names by how often they were counted; nameless ones are left out."""
-    return sorted(((n, c) for n, c in counts.items() if n), key=lambda pair: (-pair[1], pair[0]))
+def _most(names: Iterable[str]) -> list[tuple[str, int]]:
+    """Count names, the most frequent first; what has no name is left out."""
+    counts = Counter(filter(None, names))
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -20,13 +21,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.models.batching import OutOfTime
-from moralscope.rules.conversation import Conversation
+from moralscope.rules.conversation import HISTORY, Conversation, lenient_conversation
 from moralscope.server.connections import gone
 from moralscope.server.errors import Refused
-from moralscope.server.guard import GuardDecision, GuardedReply, history_of, last_prompt
+from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
 from moralscope.server.guard.completion import CompletionChoice, Json, LiveReply, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
 from moralscope.server.guard.writing import FIELD, events, own_head, pieces, whole
+from moralscope.server.models import Readings, remembering
 from moralscope.server.security import AccessToken, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
@@ -200,8 +202,11 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
         state.work.metrics.refused.inc()
     call: asyncio.Task[Answer] = upstream.start(body, authorization, live and live.add)
     leaving = asyncio.create_task(gone(request))
-    model, history = token_in(body.get("model")) or "unknown", history_of(body)
+    model = token_in(body.get("model")) or "unknown"
+    history = lenient_conversation(body.get("messages"), body.get("tools"), HISTORY)
     head, sent = own_head(model), None
+    # A new sentence is read in its window, and no window before it again.
+    judged = partial(_judged, request, prompt=prompt, history=history, readings={})
     try:
         while not call.done():
             growing = [asyncio.create_task(live.changed.wait())] if live else []
@@ -215,7 +220,7 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
             if live is None or choice is None:
                 continue
             with suppress(Refused):  # others wait: these words go out with the rest
-                (decision,) = await _judged(request, guard.decide, prompt, [choice], history)
+                (decision,) = await judged(judge=guard.decide, choices=[choice])
                 if not decision.is_changed:
                     for event in pieces(head, choice, decision, sent):
                         yield event
@@ -223,7 +228,7 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
                 elif decision.verdict == "flagged":
                     live.stop()
         answer = call.result()
-        decisions = await _judged(request, guard, prompt, answer.completion.choices, history)
+        decisions = await judged(judge=guard, choices=answer.completion.choices)
         if sent is None:
             yield _response(body, answer, decisions, model)
             return
@@ -241,16 +246,19 @@ async def _steps(request: Request, body: Json, prompt: str) -> AsyncGenerator[st
 
 async def _judged(
     request: Request,
+    *,
     judge: Callable[..., list[GuardDecision]],
     prompt: str,
     choices: Sequence[CompletionChoice],
     history: Conversation,
+    readings: Readings,
 ) -> list[GuardDecision]:
-    """Return what may go out for each choice."""
+    """Return what may go out for each choice; what was read of it before is in `readings`."""
     replies = [
         GuardedReply(choice.said, choice.unjudged, choice.dropped, choice.calls)
         for choice in choices
     ]
+    judge = remembering(readings)(judge)
     decisions: list[GuardDecision] = await request.app.state.work.run(
         request, lambda report: judge(prompt, replies, history)
     )

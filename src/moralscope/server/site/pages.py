@@ -20,7 +20,7 @@ from moralscope.axes.options import AXES, DEFAULT_BASE, FITS, AxisKind, AxisOpti
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
 from moralscope.io.tables import Layout, Limits, TableFile
-from moralscope.models.options import ENCODERS, EXPERTS
+from moralscope.models.options import AUDITORS, ENCODERS, EXPERTS
 from moralscope.models.options import SPEAKERS as SUBJECTS
 from moralscope.models.store.data_cards import list_data
 from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
@@ -101,6 +101,19 @@ def _page(name: str, **values: Any) -> Response:
     return page(f"site/{name}.html", here=name, version=__version__, **values)
 
 
+def _actions_page(name: str, request: Request, **values: Any) -> Response:
+    return _page(
+        name,
+        axes=axis_offers(),
+        usual=AxisOptions().kind_name,
+        samples=_samples("actions"),
+        models=(*ENCODERS, *SPEAKERS),
+        states=_states(request),
+        most=MAX_ACTIONS,
+        **values,
+    )
+
+
 def _states(request: Request) -> dict[str, str]:
     return {model.name: model.state for model, _ in request.app.state.work.service.listed()}
 
@@ -114,31 +127,13 @@ def start() -> Response:
 @router.get("/actions", name="actions")
 def actions(request: Request) -> Response:
     """Score actions; see the map, and people beside them."""
-    return _page(
-        "actions",
-        axes=axis_offers(),
-        usual=AxisOptions().kind_name,
-        usual_model=DEFAULT_BASE,
-        samples=_samples("actions"),
-        models=(*ENCODERS, *SPEAKERS),
-        states=_states(request),
-        most=MAX_ACTIONS,
-    )
+    return _actions_page("actions", request, usual_model=DEFAULT_BASE)
 
 
 @router.get("/models")
 def models(request: Request) -> Response:
     """Set two models or more side by side on one list of actions."""
-    return _page(
-        "models",
-        axes=axis_offers(),
-        usual=AxisOptions().kind_name,
-        samples=_samples("actions"),
-        models=(*ENCODERS, *SPEAKERS),
-        states=_states(request),
-        most=MAX_ACTIONS,
-        most_models=MAX_ENCODERS,
-    )
+    return _actions_page("models", request, most_models=MAX_ENCODERS)
 
 
 @router.get("/survey")
@@ -162,7 +157,7 @@ def audit(request: Request) -> Response:
     return _page(
         "audit",
         samples=_samples("exchanges"),
-        experts=[name for name in EXPERTS if name != WEAK_AUDITOR],
+        experts=[name for name in AUDITORS if name != WEAK_AUDITOR],
         usual=AuditOptions().experts,
         limits=limits(),
         states=_states(request),
@@ -178,7 +173,7 @@ def rules(request: Request) -> Response:
         "rules",
         rules=rulebook_size(),
         foundations=FOUNDATIONS,
-        experts=[name for name in EXPERTS if name != WEAK_AUDITOR],
+        experts=[name for name in AUDITORS if name != WEAK_AUDITOR],
         usual=AuditOptions().experts,
         states=_states(request),
     )

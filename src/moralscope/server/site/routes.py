@@ -177,15 +177,12 @@ async def start(request: Request, body: JobRequest) -> dict[str, Any]:
     try:
         asked = TypeAdapter(form).validate_json(json.dumps(body.request))
     except ValidationError as error:
-        raise InputError(_first_problem(error), "fix it and try again") from None
+        first = error.errors()[0]
+        where = ".".join(str(part)[:40] for part in first["loc"])
+        raise InputError(f"{where}: {str(first['msg'])[:200]}", "fix it and try again") from None
     title = asked_title(body.kind, body.source, body.request)
     notes = job_notes(body.source, body.request)
     return _jobs(request).start(body.kind, make(request, asked), notes, title).line()
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(str(part)[:40] for part in first['loc'])}: {str(first['msg'])[:200]}"
 
 
 @router.get("/jobs")

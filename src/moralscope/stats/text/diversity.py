@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from moralscope.core.protocols import Floats
 from moralscope.core.records import SampleInterval
-from moralscope.stats.text.sums import Floats, PairedComparison, group_numbers
+from moralscope.stats.text.sums import PairedComparison, group_numbers
 from moralscope.stats.text.words import lemma, words
 
 _ORDER = 4

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.extras import require_extra
-from moralscope.stats.text.sums import Floats, Sums
+from moralscope.core.protocols import Floats
+from moralscope.stats.text.sums import Sums
 
 _ORDER = 4
 ROUGE_KINDS = ("rouge1", "rouge2", "rougeL")

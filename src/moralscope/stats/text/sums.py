@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.core.protocols import Floats
 from moralscope.core.records import Candidate, SampleInterval
 from moralscope.stats.intervals import percentile_interval, resample_weights
 from moralscope.stats.significance import holm
@@ -18,7 +19,6 @@ from moralscope.stats.significance import holm
 RESAMPLES = 2000
 PERMUTATIONS = 9999
 _BLOCK = 1 << 22  # signs in memory at once
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def trace(recipe: ChainRecipe) -> Iterator[StepInputs]:
     """Yield what each step reads, in order."""
     writers: dict[str, str] = {}
     for step in recipe.steps:
-        names = [name for name in _inputs(recipe, step) if name != "draft"]
+        names = [name for name in _inputs(step) if name != "draft"]
         renames = renamed(recipe, step)
         read = dict.fromkeys(renames.get(name, name) for name in names)
         yield StepInputs(step, tuple((name, writers.get(name, STORY)) for name in read))
@@ -188,10 +188,10 @@ def _check_inputs(recipe: ChainRecipe, inputs: StepInputs, at: str) -> None:
     step, twice = inputs.step, by_target(recipe)
     there = (*SENTENCES, *_PATH) if twice else SENTENCES
     for old in step.read or ():
-        if old not in _inputs(recipe, step):
+        if old not in _inputs(step):
             raise InputError(
                 f"{at}: 'read' replaces '{old}', which the step does not read",
-                did_you_mean(old, _inputs(recipe, step)),
+                did_you_mean(old, _inputs(step)),
             )
     for name, source in inputs.fields:
         if source == STORY and name not in there:
@@ -206,7 +206,7 @@ def _check_inputs(recipe: ChainRecipe, inputs: StepInputs, at: str) -> None:
         )
 
 
-def _inputs(recipe: ChainRecipe, step: Step) -> tuple[str, ...]:
+def _inputs(step: Step) -> tuple[str, ...]:
     """Return the names of the sentences a step's models read, before renaming."""
     names: list[str] = []
     if step.task is not None:

@@ -1,7 +1,7 @@
 """Run a recipe of experts over stories and return a run record with every candidate and choice."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import ExpertSet, Generator
+from moralscope.core.protocols import ExpertSet, Generator, Report
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.journal import Journal, journal_path
 from moralscope.models.classifiers.scripted import ScriptedExperts
@@ -32,7 +32,6 @@ from moralscope.stories.splits import part_of
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import classification_task
 
-Report = Callable[[int, int], None]
 TEXTS_ARE_A_MODELS = "texts are what a model writes when asked to; they are not moral advice"
 _NAMED = 5
 

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
-from moralscope.core.protocols import ExpertSet, Generator
+from moralscope.core.protocols import ExpertSet, Generator, Pair
 from moralscope.core.records import Candidate, Decoding
 from moralscope.stories.chains.flow import ChainRecipe, Step, renamed, wanted_class
 from moralscope.stories.chains.records import ScoredText, StepTrace
@@ -25,7 +25,6 @@ def seed_of(seed: int, parts: Sequence[str | None]) -> int:
 
 
 Row = dict[str, str | None]
-Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,13 @@ answer is None. `present_verbs` finds the verbs of a set of sentences by where t
 """
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from moralscope.io.documents import shipped_toml
 from moralscope.stories.norms.inflection import base_of_finite, gerund_of_base, third_person
 from moralscope.stories.norms.phrases import (
     first_verb,
@@ -238,5 +237,4 @@ def _words(kind: str) -> frozenset[str]:
 
 @cache
 def _tables() -> dict[str, Any]:
-    text = resources.files("moralscope.stories").joinpath("data/first_person.toml")
-    return tomllib.loads(text.read_text("utf-8"))
+    return shipped_toml("moralscope.stories", "first_person.toml")

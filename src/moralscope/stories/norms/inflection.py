@@ -5,10 +5,10 @@ is no verb is inflected all the same: the caller knows where a verb stands.
 """
 
 import re
-import tomllib
 from functools import cache
-from importlib import resources
 from typing import Any
+
+from moralscope.io.documents import shipped_toml
 
 _NO_E = re.compile(
     # stems of two or more syllables that end as bases do: listen, offer, visit, favor, cancel
@@ -26,8 +26,7 @@ _CONSONANTS = re.compile(r"[^aeiou]{2}$")
 @cache
 def tables() -> dict[str, Any]:
     """Return the rewriter's tables (`data/reversal.toml`)."""
-    text = resources.files("moralscope.stories").joinpath("data/reversal.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return shipped_toml("moralscope.stories", "reversal.toml")
 
 
 def base_of_gerund(word: str) -> str:

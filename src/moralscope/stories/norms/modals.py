@@ -4,15 +4,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from moralscope.stories.norms.inflection import (
-    base_of_finite,
-    tables,
-)
-from moralscope.stories.norms.judgments import (
-    Norm,
-    subject_of,
-    vote,
-)
+from moralscope.stories.norms.inflection import base_of_finite, tables
+from moralscope.stories.norms.judgments import Norm, subject_of, vote
 from moralscope.stories.norms.phrases import (
     be,
     gerund_phrase,

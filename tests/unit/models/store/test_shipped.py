@@ -28,7 +28,8 @@ def test_these_are_shipped():
     bases = ("minilm", "mpnet", "smollm2")
     families = ("stories", "rules")
     assert {path.name for path in FOLDERS} == {
-        f"{one}-{base}" for one in families for base in bases
+        *(f"{one}-{base}" for one in families for base in bases),
+        "rules-large",
     }
 
 
@@ -37,7 +38,7 @@ def test_an_adapter_names_the_base_of_the_store(folder):
     entry = Store().entry(facts["base"])
     assert facts["base_sha256"] == entry.sha256
     family, base = folder.name.split("-")
-    assert base == facts["base"]
+    assert {"large": "qwen"}.get(base, base) == facts["base"]
     assert facts["card"]["command"].startswith(f"moralscope {family} train ")
     config = json.loads((folder / "adapter_config.json").read_text("utf-8"))
     assert config["peft_type"] == "LORA"
@@ -93,7 +94,7 @@ def test_files_are_few_small_and_never_pickled():
     files = [path for path in files if "__pycache__" not in path.parts]
     assert {path.suffix for path in files} <= {".json", ".md", ".safetensors", ".py"}
     assert max(path.stat().st_size for path in files) <= 10 * MEGABYTE
-    assert sum(path.stat().st_size for path in files) <= 48 * MEGABYTE
+    assert sum(path.stat().st_size for path in files) <= 64 * MEGABYTE
 
 
 def test_weights_are_finite_and_in_half_precision(folder):

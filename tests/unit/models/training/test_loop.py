@@ -47,6 +47,13 @@ def test_it_learns():
     assert history.steps == 12 * math.ceil(100 / 16)
 
 
+@pytest.mark.parametrize("most", [3, 9, 500])
+def test_it_ends_after_so_many_steps_with_a_look_at_dev(most):
+    learner, history = trained(replace(SHORT, max_steps=most))
+    assert history.steps == min(most, 2 * math.ceil(100 / 16)) == len(learner.seen)
+    assert len(history.evaluations) == (1 if most == 3 else 2)
+
+
 def test_every_example_comes_once_an_epoch_and_in_another_order_the_next():
     learner, _ = trained()
     steps = math.ceil(100 / 16)

@@ -9,7 +9,12 @@ import torch
 
 from moralscope.core.errors import InputError
 from moralscope.models.classifiers.experts import Experts
-from moralscope.models.classifiers.module import build_network, load_body
+from moralscope.models.classifiers.module import (
+    build_network,
+    has_bfloat16,
+    load_body,
+    safe_precision,
+)
 from moralscope.models.classifiers.saved import ExpertSettings, save_experts
 from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.training.classifier import ClassifierLearner, train_classifier
@@ -174,6 +179,30 @@ def test_what_is_new_comes_whole_and_without_a_teacher_beside_a_replay(base, tea
     assert 150 < len(dev) < 250
     taught = with_teacher(train, HEADS, recipe)
     assert all(bool(row.values) == (row.group != "new") for row in taught)
+
+
+def test_a_share_of_a_group_or_of_a_head_is_taken_and_of_the_others_the_replay():
+    heads = {"verdict": HEADS["verdict"], "degree": HEADS["degree"]}
+    rows = [TrainingExample("verdict", ("hi", f"good {n}"), 1) for n in range(400)]
+    new = [replace(row, group="new") for row in rows]
+    graded = [TrainingExample("degree", ("", f"pay {n}"), 0, values=(0.0,)) for n in range(400)]
+    recipe = TrainingRecipe(replay=0.0, shares={"new": 0.5, "degree": 1.0}, seed=1)
+    parts = replayed(TrainingData({"train": [*rows, *new, *graded]}, heads), recipe).parts["train"]
+    assert [row for row in parts if row.task == "degree"] == graded
+    assert 150 < len([row for row in parts if row.group == "new"]) < 250
+    assert not [row for row in parts if row.task == "verdict" and not row.group]
+    for wrong in (1.5, "much"):
+        with pytest.raises(InputError, match=r"shares\.new"):
+            TrainingRecipe(shares={"new": wrong})
+
+
+def test_a_network_that_learns_may_compute_in_half_precision_and_says_nearly_the_same(base):
+    learner = learner_of(base, [RANKED, BETTER])
+    whole = float(learner.loss([0, 1]).detach())
+    learner.module.half = has_bfloat16("cpu")
+    assert float(learner.loss([0, 1]).detach()) == pytest.approx(whole, rel=0.05)
+    assert isinstance(safe_precision(torch.device("cpu"), half=True), torch.autocast)
+    assert not isinstance(safe_precision(torch.device("cpu")), torch.autocast)
 
 
 def test_a_card_names_the_teacher_without_its_place(teacher):

@@ -7,9 +7,14 @@ import time
 from contextlib import contextmanager
 
 import httpx2
+import numpy as np
 import pytest
 
 from moralscope.core.errors import InputError
+from moralscope.models.classifiers.scripted import ScriptedExperts
+from moralscope.rules.records import ALIGNMENTS
+from moralscope.rules.reply_reader import VERDICT, VERDICTS
+from moralscope.rules.verdict import TASK
 from moralscope.server.api import Proxy
 from moralscope.server.guard import Guard, GuardedReply, GuardOptions
 from moralscope.server.guard.upstream import Upstream
@@ -79,7 +84,7 @@ class Watched(Guard):
 
     def wait_for(self, text):
         def wait(_):
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while all(judged != text for judged, _ in self.early) and time.monotonic() < until:
                 time.sleep(0.01)
 
@@ -91,7 +96,7 @@ def guarded(chatbot, key=None, **policy):
     service = Service()
     options = GuardOptions(experts="scripted", stream_hold="sentences", **policy)
     guard = Watched(service, options)
-    upstream = Upstream(chatbot.url, key=key, seconds=20)
+    upstream = Upstream(chatbot.url, key=key, seconds=120)
     with site(proxy=Proxy(guard, upstream)) as client:
         yield client, guard
     service.close()
@@ -178,6 +183,77 @@ def test_after_a_flagged_sentence_nothing_leaves_before_the_end(chatbot, said):
     assert texts[:2] == [said["one"], said["two"]]
     assert texts.index(flagged) == len(texts) - 2  # then the whole, and nothing between
     assert begin.startswith(said["two"])
+
+
+class Planted(ScriptedExperts):
+    """Finds a window bad that holds both KNIFE and THROAT; counts the characters that it reads."""
+
+    def __init__(self):
+        super().__init__({VERDICT: VERDICTS, TASK: ALIGNMENTS})
+        self.characters = 0
+
+    def read(self, pairs):
+        columns, vectors = super().read(pairs)
+        self.characters += sum(len(reply) for _, reply in pairs)
+        bad = [0.98 * ("KNIFE" in reply and "THROAT" in reply) + 0.01 for _, reply in pairs]
+        columns[:, 0], columns[:, 1] = 1 - np.array(bad), bad
+        return columns, vectors
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    experts = Planted()
+    monkeypatch.setattr("moralscope.server.models.prepare_rule_experts", lambda *_, **__: experts)
+    return experts
+
+
+def fine_sentences(count):
+    return [f"On day {n} I water the plants and help my neighbours. " for n in range(count)]
+
+
+def one_by_one(guard, sentences):
+    """Return a script that waits for the verdict on each sentence before it says the next one."""
+    script, text = [event({"content": sentences[0]})], sentences[0]
+    for sentence in sentences[1:]:
+        script += [event({"content": sentence[0]}), guard.wait_for(text)]
+        script.append(event({"content": sentence[1:]}))
+        text += sentence
+    return [*script, END]
+
+
+def test_what_is_read_grows_with_the_reply_and_not_with_its_square(chatbot, planted):
+    read = {}
+    for count in (20, 40):
+        sentences = fine_sentences(count)
+        with guarded(chatbot, action="block") as (client, guard):
+            planted.characters = 0
+            chatbot.script = one_by_one(guard, sentences)
+            rows = chunks(ask(client, stream=True))
+            read[count] = planted.characters
+            (alone,) = guard.decide(PROMPT, [GuardedReply(streamed_text(rows))], None)
+        assert streamed_text(rows).strip() == "".join(sentences).strip()
+        assert len(guard.early) == count + 1  # every sentence but the last, the whole, and `alone`
+        verdict = finish(rows)["moralscope"]["verdict"]
+        assert verdict == json.loads(json.dumps(alone.note["verdict"]))
+    # A window holds seven of these sentences, and one that is new is read in its window.
+    assert read[40] < 2.2 * read[20]
+    assert read[40] < 6 * sum(map(len, fine_sentences(40)))
+
+
+@pytest.mark.parametrize("before", [0, 5, 6, 17])
+def test_a_statement_in_two_sentences_is_withheld(chatbot, planted, before):
+    """Whatever window the two fall into."""
+    statement = [
+        "Take the KNIFE from the kitchen drawer. ",
+        "Hold it to his THROAT when he comes. ",
+    ]
+    sentences = [*fine_sentences(before), *statement, "Yes."]
+    with guarded(chatbot, action="block") as (client, guard):
+        chatbot.script = one_by_one(guard, sentences)
+        answer = ask(client, stream=True)
+    assert "THROAT" not in answer.text
+    assert streamed_text(chunks(answer)).startswith("".join(sentences[:-2]) + "\n\nI would rather")
+    assert finish(chunks(answer))["finish_reason"] == "content_filter"
 
 
 def test_bytes_may_come_one_by_one(chatbot, said):

@@ -1,0 +1,65 @@
+"""Two sets decide one task together; all else is the first one's."""
+
+import numpy as np
+import pytest
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Classifier
+from moralscope.models.classifiers.scripted import ScriptedExperts
+from moralscope.rules.experts import JointExperts
+
+PAIRS = [("Never lie.", f"I said number {index}.") for index in range(40)]
+TASKS = {"verdict": ("fine", "bad"), "alignment": ("disagree", "agree", "neither")}
+
+
+class Decided(ScriptedExperts):
+    """Sure of the last label, whatever the pair."""
+
+    def __init__(self, tasks=TASKS):
+        super().__init__(tasks, operating_points={"alignment": (0.7, 0.5, 0.5)})
+
+    def expert(self, task):
+        expert = super().expert(task)
+        expert.probabilities = lambda pairs: np.tile([0.05, 0.05, 0.9], (len(pairs), 1))
+        return expert
+
+
+def joint():
+    first, second = ScriptedExperts(TASKS, retrieval=True), Decided()
+    return first, JointExperts(first, second, "alignment", "both")
+
+
+def test_the_shared_task_has_the_mean_of_both_over_logarithms():
+    first, both = joint()
+    expert = both.expert("alignment")
+    assert isinstance(expert, Classifier)
+    alone, rows = first.expert("alignment").probabilities(PAIRS), expert.probabilities(PAIRS)
+    np.testing.assert_allclose(rows.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(
+        np.log(rows[:, 2] / rows[:, 0]),
+        (np.log(alone[:, 2] / alone[:, 0]) + np.log(18)) / 2,
+        rtol=1e-4,
+    )
+    assert expert.probabilities([]).shape == (0, 3)
+
+
+def test_all_else_is_the_first_sets():
+    first, both = joint()
+    rows = both.expert("verdict").probabilities(PAIRS)
+    np.testing.assert_array_equal(rows, first.expert("verdict").probabilities(PAIRS))
+    for one, other in zip(both.read(PAIRS), first.read(PAIRS), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert both.retrieval
+
+
+def test_it_is_a_set_of_its_own_with_the_operating_point_of_the_second():
+    first, both = joint()
+    assert both.ref.name == "both"
+    assert both.ref.sha256 != first.ref.sha256
+    assert both.operating_points == {"alignment": (0.7, 0.5, 0.5)}
+
+
+def test_sets_that_name_labels_otherwise_are_refused():
+    other = Decided({**TASKS, "alignment": ("agree", "disagree", "neither")})
+    with pytest.raises(InputError, match="differ in 'alignment'"):
+        JointExperts(ScriptedExperts(TASKS), other, "alignment", "both")
