@@ -26,7 +26,7 @@ class BatchOptions(Options):
 
     resume: Annotated[bool, _corpus("Resume the run in --out DIR.")] = False
     hash_inputs: Annotated[
-        bool, _corpus("Identify inputs by content (sha256), so that --resume accepts a copy.")
+        bool, _corpus("Identify inputs by content: --resume accepts a copy.")
     ] = False
     engine: Annotated[
         str | None,
@@ -44,9 +44,7 @@ class BatchOptions(Options):
     ] = False
     ray_address: Annotated[
         str | None,
-        _corpus(
-            "auto, HOST:PORT or ray://HOST:PORT; by default one is started.", metavar="ADDRESS"
-        ),
+        _corpus("auto, HOST:PORT, ray://HOST:PORT; else one is started.", metavar="ADDRESS"),
     ] = None
     gpus: Annotated[float | None, _corpus("GPUs per Ray worker, e.g. 0.25.", least=0.0)] = None
     price_per_hour: Annotated[

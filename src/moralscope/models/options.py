@@ -33,8 +33,7 @@ ExpertsName = Annotated[
 AuditorName = Annotated[
     str,
     Option(
-        "mpnet, minilm, large (better on rules of your own, slower), scripted, or a folder of "
-        "trained experts.",
+        "mpnet, minilm, large (slower), scripted, or a folder of trained experts.",
         group="Model",
         http=AUDITORS,
     ),

@@ -79,7 +79,7 @@ def test_nothing_in_a_torch_file_is_ever_called(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     torch.save({"layers.0": {"steering_vector": Hostile(), "action": "add"}}, "bad.pt")
-    with pytest.raises(InputError, match=r"is no \.pt file of plain tensors"):
+    with pytest.raises(InputError, match=r"is not a \.pt file of plain tensors"):
         brought(tmp_path, tmp_path / "bad.pt")
     assert not (tmp_path / "hostile-was-here").exists()
 

@@ -131,7 +131,7 @@ def test_what_was_trained_is_what_is_loaded(tmp_path, made, base):
     assert experts.thresholds("many") == (0.4, 0.5, 0.6)
     assert experts.thresholds("one") == (0.5, 0.5)
     np.testing.assert_allclose(experts.values("one", [("", "al good 1")]).sum(), 1.0, rtol=1e-5)
-    with pytest.raises(InputError, match="one label"):
+    with pytest.raises(InputError, match="has values, not labels"):
         experts.expert("many")
 
 
