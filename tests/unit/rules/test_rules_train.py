@@ -228,7 +228,7 @@ def test_what_cannot_be_is_refused_before_any_work(tmp_path, base, given, proble
 
 
 def test_annotations_do_not_go_with_stories(tmp_path, base, mic):
-    with pytest.raises(InputError, match="data at hand"):
+    with pytest.raises(InputError, match="do not work with --data"):
         train(options(base, data=mic, stories=mic), tmp_path / "x")
 
 
