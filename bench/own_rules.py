@@ -25,7 +25,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from moralscope.core.protocols import ExpertSet
-from moralscope.models.options import DEFAULT_EXPERTS, LARGE
+from moralscope.models.options import LARGE
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.experts import prepare_rule_experts
@@ -284,9 +284,7 @@ def warrants(chosen: list[Organisation], experts: ExpertSet) -> None:
 
 def cascades(chosen: list[Organisation], experts: ExpertSet) -> None:
     """Let mpnet decide alone from each probability on: quality beside what `large` then reads."""
-    sets = [
-        prepare_experts(name, family=RULES, eight_bits=True) for name in (DEFAULT_EXPERTS, LARGE)
-    ]
+    sets = [experts, prepare_experts(LARGE, family=RULES, eight_bits=True)]
     limits = [GivenLimits().over(operating_points(one)).disagree for one in sets]
     cases, told = [], []
     for organisation in chosen:
