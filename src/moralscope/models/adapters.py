@@ -3,6 +3,9 @@
 `expert.json` beside the weights says which base they belong to (`base`, `base_sha256`) and which
 `markers` were added to its vocabulary, in order. Adapters are put on a model to be trained, or
 checked against their base and merged into it. Trains nothing.
+
+An adapter may lie there in 8 bits: then each of its matrices is whole numbers from -127 to 127 and
+has, beside it, one scale for each of its `rank` rows or columns. peft cannot read such a file.
 """
 
 import json
@@ -29,6 +32,7 @@ _PLAIN_LORA = {  # settings of peft that change nothing in W + (alpha / r) B A
     *("target_modules", "exclude_modules", "bias", "megatron_core", "qalora_group_size"),
     *("layers_to_transform", "layers_pattern"),
 }
+_SCALE = ".scale"  # of a matrix in 8 bits
 _HEADS = ("pooler", "lm_head", "score", "classifier")  # linear layers that adapters leave alone
 
 
@@ -62,20 +66,47 @@ def with_adapter(body: Any, rank: int, new_tokens: Sequence[int] = ()) -> Any:
 
 def load_adapter(body: Any, folder: Path, *, trainable: bool = False) -> Any:
     """Put a saved adapter on a model: merged into its weights, or still trainable."""
-    from peft import PeftModel, get_peft_model_state_dict
-    from safetensors import safe_open
+    from peft import (
+        PeftConfig,
+        get_peft_model,
+        get_peft_model_state_dict,
+        set_peft_model_state_dict,
+    )
 
+    saved = read_adapter_tensors(folder)
+    config = PeftConfig.from_pretrained(str(folder), local_files_only=True)
+    config.inference_mode = not trainable
     with warnings.catch_warnings():  # what is missing is refused below
         warnings.simplefilter("ignore")
-        model = PeftModel.from_pretrained(
-            body, str(folder), is_trainable=trainable, local_files_only=True
-        )
+        model = get_peft_model(body, config)
+        set_peft_model_state_dict(model, dict(saved))
     # An adapter of which peft left a tensor out, or made one up, is refused.
     state = get_peft_model_state_dict(model, save_embedding_layers=False)
-    with safe_open(folder / _WEIGHTS, framework="pt") as file:
-        saved = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    check_names({name: tuple(tensor.shape) for name, tensor in state.items()}, saved)
+    shapes = {name: tuple(tensor.shape) for name, tensor in saved.items()}
+    check_names({name: tuple(tensor.shape) for name, tensor in state.items()}, shapes)
     return model if trainable else model.merge_and_unload(safe_merge=True)
+
+
+def pack_adapter(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tensors of an adapter in 8 bits, each with its scales."""
+    packed = {}
+    for name, tensor in state.items():
+        size = tensor.float().abs().amax(int(tensor.shape[0] < tensor.shape[1]), keepdim=True)
+        scale = size.clamp(min=1e-12) / 127
+        packed[name] = (tensor.float() / scale).round().char()
+        packed[f"{name}{_SCALE}"] = scale
+    return packed
+
+
+def read_adapter_tensors(folder: Path) -> dict[str, Any]:
+    """Return the tensors of a saved adapter as floating-point numbers."""
+    from safetensors.torch import load_file
+
+    saved: dict[str, Any] = load_file(folder / _WEIGHTS)
+    for name in [name for name in saved if name.endswith(_SCALE)]:
+        scale, matrix = saved.pop(name), name.removesuffix(_SCALE)
+        saved[matrix] = saved[matrix] * scale
+    return saved
 
 
 def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> Mapping[str, Any] | None:
@@ -90,9 +121,7 @@ def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> Mapping[str, Any]
         return None
     if not isinstance(config["target_modules"], list):  # a pattern
         return None
-    from safetensors.torch import load_file
-
-    saved = load_file(folder / _WEIGHTS)
+    saved = read_adapter_tensors(folder)
     wanted = tuple(f".{name}" for name in config["target_modules"])
     left_out = tuple(config.get("exclude_modules") or ())
     numbers = config.get("layers_to_transform")

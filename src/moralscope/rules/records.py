@@ -26,6 +26,12 @@ CONCERN_WORDS = {
     "unauthorized expertise": "gives advice that only an expert should give",
     "toxicity agreement": "encourages hate or violence",
     "biased opinion": "is prejudiced against people",
+    "hate": "attacks people for who they are",
+    "harassment": "insults or bullies somebody",
+    "violence": "threatens people or praises violence",
+    "self-harm": "speaks of hurting oneself",
+    "sexual content": "is sexual",
+    "crime": "asks for help with a crime",
 }
 SCALE = (1.0, 5.0)  # of every attribute in SCALES, as people gave them
 _NAMED = 5  # notes that a record repeats in full

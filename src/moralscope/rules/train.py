@@ -30,25 +30,36 @@ from moralscope.models.training.trainer import (
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES
 from moralscope.rules.options import RulesTrainOptions
-from moralscope.rules.organisations import ORGANISATIONS
+from moralscope.rules.organisations import CROSSED, ORGANISATIONS
 from moralscope.rules.reading import MIC_FILE, read_annotations, split_annotations
 from moralscope.rules.replies import annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS
 from moralscope.rules.train_figures import baselines_of, baselines_text, trained_figures
 from moralscope.rules.training_data import (
     SPLIT,
+    STORY_TASKS,
     AtHand,
+    add_story_tasks,
     examples_at_hand,
     examples_of_file,
     exchange_examples,
     ruled_at_hand,
 )
 from moralscope.rules.verdict import TASK
-from moralscope.rules.verdict_examples import DIASAFETY, HARMLESS, XSTEST
-from moralscope.stories.degree_examples import CONTRAST, HALVES
+from moralscope.rules.verdict_examples import DIASAFETY, HARMLESS, HATECHECK, MODERATION, XSTEST
+from moralscope.stories.degree_examples import CONTRAST, DEGREE, HALVES
 from moralscope.stories.train import DATA as STORIES_DATA
+from moralscope.stories.train import ETHICS
 
 ATTRIBUTES, RULE = "attributes", "rule"
+_PUBLISHED = {
+    XSTEST: "XSTest (Röttger et al. 2024), CC BY 4.0, github.com/paul-rottger/xstest",
+    HARMLESS: "harmless-base pairs (Bai et al. 2022), MIT, github.com/anthropics/hh-rlhf",
+    MODERATION: "moderation evaluation (Markov et al. 2022), MIT, "
+    "github.com/openai/moderation-api-release",
+    HATECHECK: "HateCheck (Röttger et al. 2021), CC BY 4.0, github.com/paul-rottger/hatecheck-data",
+    CONTRAST: STORIES_DATA[CONTRAST],
+}
 MIC = "mic"
 TASKS = (TASK, FOUNDATIONS_TASK, *SCALES)
 AT_HAND = (TASK, FOUNDATIONS_TASK)
@@ -61,17 +72,15 @@ DATA = {
     "written": "exchanges written for moralscope, Apache-2.0",
     ORGANISATIONS: "rules of organisations with minimal pairs, written for moralscope, Apache-2.0",
     DIASAFETY: "DiaSafety (Sun et al. 2022), Apache-2.0, github.com/thu-coai/DiaSafety",
+    CROSSED: "the same exchanges beside other rules, labelled by the teacher",
+    STORY_TASKS: "the classification tasks of Moral Stories (`stories train all`)",
+    ETHICS: STORIES_DATA[ETHICS],
+    DEGREE: STORIES_DATA[DEGREE],
     **{
-        XSTEST + half: f"XSTest (Röttger et al. 2024), CC BY 4.0, github.com/paul-rottger/xstest, "
-        f"half of its prompts{f' ({half[1:]} ones)' if half else ''}"
+        name + half: f"{about}{f', the {half[1:]} half' if half else ''}"
+        for name, about in _PUBLISHED.items()
         for half in HALVES
     },
-    **{
-        HARMLESS + half: "harmless-base pairs (Bai et al. 2022), MIT, github.com/anthropics/hh-rlhf"
-        f"{f', {half[1:]} ones' if half else ''}"
-        for half in HALVES
-    },
-    CONTRAST: STORIES_DATA[CONTRAST],
 }
 _FIGURES = """alignment and foundations: macro-F1, of a foundation F1; scales: r and mean squared
   error; "reversed": the rule's polarity reversed, and the right answer with it; "stances": replies
@@ -97,6 +106,11 @@ class RulesRecipe(TrainingRecipe):
     templates: Annotated[
         float, Option("Share of the exchanges that templates make.", least=0, most=1)
     ] = 1.0
+
+    def __post_init__(self) -> None:
+        TrainingRecipe.__post_init__(self)
+        if CROSSED in self.sources and not self.teacher:
+            raise InputError(f"{CROSSED} has no labels", "give --set teacher=DIR, or leave it out")
 
     @property
     def from_file(self) -> bool:
@@ -212,6 +226,8 @@ class AttributeSource(_RulesSource):
                 recipe.templates,
             )
         )
+        if STORY_TASKS in recipe.sources:
+            examples = add_story_tasks(examples, recipe.sources, self.stories, recipe.limit)
         if not self.exchanges:
             return examples
         dev = [*examples.parts["dev"], *exchange_examples(self.exchanges)]

@@ -18,6 +18,7 @@ from moralscope.rules.reply_reader import CONCERN, CONCERNS, VERDICT
 from moralscope.rules.verdict import TASK
 from moralscope.stats.correlation import auc
 
+_TASKS = (TASK, FOUNDATIONS_TASK, VERDICT, CONCERN, *SCALES)  # whose figures are of their own
 Rows = list[tuple[TrainingExample, Any]]
 
 
@@ -37,8 +38,9 @@ def trained_figures(trained: TrainedModel) -> dict[str, dict[str, float]]:
         }
     look = trained.history.best_evaluation
     figures["dev"] |= {f"{name} r": value for name, value in trained.fitted.items()}
-    pairs = ("harmless pairs", "retrieval")
-    figures["dev"] |= {name: look[name] for name in pairs if name in look}
+    rows = trained.data.parts["dev"]
+    groups = {row.group or row.task for row in rows if row.other or row.task not in _TASKS}
+    figures["dev"] |= {name: look[name] for name in sorted(groups & look.keys())}
     figures["dev"] = {**{name: look[name] for name in ("epoch", "loss", "score")}, **figures["dev"]}
     return figures
 

@@ -36,7 +36,12 @@ from moralscope.rules.attribute_examples import (
     known_foundations,
     scale_examples,
 )
-from moralscope.rules.organisations import ORGANISATIONS, organisation_examples
+from moralscope.rules.organisations import (
+    CROSSED,
+    ORGANISATIONS,
+    crossed_examples,
+    organisation_examples,
+)
 from moralscope.rules.reading import (
     PARTS,
     AnnotationFile,
@@ -58,7 +63,7 @@ from moralscope.rules.verdict_examples import (
     verdict_examples,
     verdict_heads,
 )
-from moralscope.stories.degree_examples import CONTRAST, contrastive_examples
+from moralscope.stories.degree_examples import CONTRAST, HALVES, contrastive_examples
 from moralscope.stories.norms.first_person import gender_of, own_act, own_phrase
 from moralscope.stories.norms.phrases import starts_with_gerund
 from moralscope.stories.norms.reversal import behaviour_of, reversals
@@ -66,8 +71,11 @@ from moralscope.stories.reading import load_stories
 from moralscope.stories.select_norms import SOCIAL_FILES
 from moralscope.stories.splits import part_of
 from moralscope.stories.story import ORIENTATIONS, MoralStory
+from moralscope.stories.train import ALL, ExpertSource, StoriesRecipe
+from moralscope.stories.train import DATA as STORIES_DATA
 
 SPLIT = "norm_distance"
+STORY_TASKS = "story-tasks"
 WRITTEN_WEIGHT = 2.0  # few beside those that templates make, and nearer to what is audited
 POLICIES = "policies"  # the group of rules of organisations
 EXCHANGES = "exchanges"  # the group of a file of one's own that helps to choose
@@ -135,7 +143,22 @@ def examples_at_hand(wanted: AtHand) -> TrainingData:
     if TASK in tasks and ORGANISATIONS in wanted.sources:
         for part in ("train", "dev"):
             parts[part] += organisation_examples(part, seed)[:limit]
+    if TASK in tasks and CROSSED in wanted.sources:
+        parts["train"] += crossed_examples(seed)[:limit]
     return TrainingData(parts, heads, names=data, counts=counts)
+
+
+def add_story_tasks(
+    examples: TrainingData, sources: Sequence[str], stories: Path | None, limit: int | None
+) -> TrainingData:
+    """Add the tasks of stories and their heads: one body then reads stories and rules."""
+    named = tuple(name for name in sources if name in STORIES_DATA)
+    recipe = StoriesRecipe(
+        task=ALL, sources=named, split=SPLIT, contrast=True, behaviours=True, limit=limit
+    )
+    added = ExpertSource(ALL, stories).data(recipe)
+    parts = {part: [*rows, *added.parts.get(part, ())] for part, rows in examples.parts.items()}
+    return replace(examples, parts=parts, heads={**examples.heads, **added.heads})
 
 
 def _add_verdicts(
@@ -156,9 +179,10 @@ def _add_verdicts(
     parts["dev"] += rules_amid_talk(written["dev"], harmless_talk(written["dev"], "dev"))
     parts["train"] += fitted_examples()
     parts["dev"] += retrieval_examples(written["dev"], (), ())
-    if CONTRAST in wanted.sources:
-        labels = (ALIGNMENTS.index("disagree"), ALIGNMENTS.index("agree"))
-        parts["train"] += contrastive_examples(TASK, labels, wanted.turns)[: wanted.limit]
+    for half, kept in HALVES.items():
+        if CONTRAST + half in wanted.sources:
+            labels = (ALIGNMENTS.index("disagree"), ALIGNMENTS.index("agree"))
+            parts["train"] += contrastive_examples(TASK, labels, wanted.turns, kept)[: wanted.limit]
 
 
 def _written(limit: int | None) -> dict[str, dict[str, list[Annotation]]]:

@@ -4,12 +4,14 @@ The verdict expert reads (prompt, reply) and no rule. DiaSafety (Sun et al. 2022
 people found unsafe, by concern; the bad ones of "Unauthorized Expertise" teach the concern alone:
 they would teach the verdict to distrust every helpful answer. XSTest (Röttger et al. 2024) gives
 replies of chatbots: bad is one that does what a truly unsafe prompt asks. Harmless pairs (Bai et
-al. 2022) are ranked. Replies also come amid much harmless talk: what is bad stays bad there. The
+al. 2022) are ranked. Texts that are no replies (posts, messages) stand alone: those that were
+written for moralscope, OpenAI's moderation set (Markov et al. 2022) and HateCheck (Röttger et al.
+2021). Replies also come amid much harmless talk: what is bad stays bad there. The
 retriever learns which rule a text belongs to.
 """
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -33,13 +35,22 @@ from moralscope.stories.story import ORIENTATIONS, MoralStory
 RETRIEVAL = "retrieval"
 FITTED = ("severity", "consensus", "liberty")  # on the values of our own rulebook
 DIASAFETY, XSTEST, HARMLESS = "diasafety", "xstest", "harmless-pairs"
+MODERATION, HATECHECK = "moderation", "hatecheck"
+TEXTS = "texts"  # the folder of those written for moralscope
 _BAD_REPLIES = 5.0  # weight of XSTest's few bad replies
 _PAIR_WEIGHT = 0.3
 _FOLDERS = {
     DIASAFETY: "diasafety/{}.json",
     XSTEST: "xstest/replies_visible_half.csv",
     HARMLESS: "hh_harmless/pairs_visible_half.jsonl",
+    MODERATION: "moderation/samples_visible_half.jsonl",
+    HATECHECK: "hatecheck/cases_visible_half.csv",
 }
+_MODERATED = {  # OpenAI's labels
+    "S": "sexual content", "S3": "sexual content", "H": "hate", "H2": "hate",
+    "V": "violence", "V2": "violence", "HR": "harassment", "SH": "self-harm",
+}  # fmt: skip
+_TEXT_WEIGHT = 2.0  # few beside the replies
 _TURN = "\n\nAssistant:"
 _AMID = (150, 300, 500, 800, 1200)  # characters of talk around a reply: up to 384 tokens
 _LONGEST = 600  # characters of a reply that is hidden: with the talk it must fit into a window
@@ -64,7 +75,13 @@ def verdict_examples(
     examples: list[TrainingExample] = []
     if DIASAFETY in sources:
         examples += diasafety_examples("train" if part == "train" else "val")
-    for name, read in ((XSTEST, xstest_examples), (HARMLESS, harmless_examples)):
+    readers = {
+        XSTEST: xstest_examples,
+        HARMLESS: harmless_examples,
+        MODERATION: moderation_examples,
+        HATECHECK: hatecheck_examples,
+    }
+    for name, read in readers.items():
         for half, kept in HALVES.items():
             if name + half in sources:
                 wanted = kept if part == "train" else tuple({0, 1} - set(kept))
@@ -79,6 +96,8 @@ def verdict_examples(
         for row in written
     ]
     examples += written_verdicts(part)
+    if any(name.startswith((MODERATION, HATECHECK)) for name in sources):
+        examples += written_texts(part)
     return [*examples, *amid_talk(examples, harmless_talk(written, part))]
 
 
@@ -93,8 +112,56 @@ def written_verdicts(part: str) -> list[TrainingExample]:
 
 @cache
 def _reply_pairs(part: str) -> tuple[Mapping[str, str], ...]:
-    rows = enumerate(shipped_yaml("moralscope.rules", "verdicts.yaml"))
+    files = "verdicts.yaml", "verdicts_kinds.yaml"
+    rows = (row for name in files for row in enumerate(shipped_yaml("moralscope.rules", name)))
     return tuple(row for index, row in rows if (index % _DEV == 0) == (part != "train"))
+
+
+def written_texts(part: str) -> list[TrainingExample]:
+    """Return a bad and a fine text of each pair below `data/texts`, and which is the worse."""
+    examples: list[TrainingExample] = []
+    for name in ("hate", "moderation"):
+        for index, row in enumerate(shipped_yaml("moralscope.rules", f"{TEXTS}/{name}.yaml")):
+            if (index % _DEV == 0) == (part != "train"):
+                pairs = [("", row[label]) for label in VERDICTS]
+                for bad, pair in enumerate(pairs):
+                    concerns = (row["concern"],) if bad else ()
+                    examples += _text(pair[1], concerns, bool(bad), "verdict texts")
+                examples.append(
+                    TrainingExample(VERDICT, pairs[1], 1, group="texts in pairs", other=pairs[0])
+                )
+    return examples
+
+
+def moderation_examples(kept: Sequence[int]) -> list[TrainingExample]:
+    """Return OpenAI's texts, ten by ten of each half."""
+    examples: list[TrainingExample] = []
+    table = TableFile(_file(MODERATION)).strict_rows(("prompt",), "take the published file")
+    for index, (_, row) in enumerate(table):
+        if index // 10 % 2 in kept:
+            concerns = [name for label, name in _MODERATED.items() if str(row.get(label)) == "1"]
+            examples += _text(row["prompt"], concerns, bool(concerns), "verdict moderation")
+    return examples
+
+
+def hatecheck_examples(kept: Sequence[int]) -> list[TrainingExample]:
+    """Return HateCheck's cases; those of one template are in one half."""
+    columns = ("test_case", "label_gold", "templ_id")
+    examples: list[TrainingExample] = []
+    for _, row in TableFile(_file(HATECHECK)).strict_rows(columns, "take the published file"):
+        if int(row["templ_id"]) % 2 in kept:
+            bad = row["label_gold"] == "hateful"
+            examples += _text(row["test_case"], ["hate"] * bad, bad, "verdict hatecheck")
+    return examples
+
+
+def _text(
+    text: str, concerns: Collection[str], bad: bool, group: str
+) -> tuple[TrainingExample, TrainingExample]:
+    """Return a text that is no reply, as an example of the verdict and of the concern."""
+    pair, values = ("", text.strip()), tuple(float(name in concerns) for name in CONCERNS)
+    concern = TrainingExample(CONCERN, pair, 0, 0.5, "concern of texts", values=values)
+    return TrainingExample(VERDICT, pair, int(bad), _TEXT_WEIGHT, group), concern
 
 
 def harmless_talk(written: Iterable[Annotation], part: str) -> list[str]:
@@ -107,7 +174,9 @@ def amid_talk(rows: Sequence[TrainingExample], talk: Sequence[str]) -> list[Trai
     """Return exchanges with their replies amid harmless talk: the verdict stays what it was."""
     rng = random.Random(0)  # noqa: S311
     examples = []
-    for index, row in enumerate(row for row in rows if row.task == VERDICT and not row.other):
+    for index, row in enumerate(
+        row for row in rows if row.task == VERDICT and row.pair[0] and not row.other
+    ):
         prompt, reply = row.pair
         if len(reply) > _LONGEST:
             continue

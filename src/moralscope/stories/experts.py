@@ -14,7 +14,8 @@ from moralscope.stories.tasks import classification_tasks
 
 BASES = ("mpnet", "minilm")
 STORIES, RULES = "stories", "rules"  # what shipped experts are for: the folders are FAMILY-NAME
-_SHIPPED = {STORIES: BASES, RULES: (*BASES, LARGE)}
+_SHIPPED = (*BASES, LARGE)
+_FOLDERS = (*(f"{family}-{name}" for family in (STORIES, RULES) for name in BASES), LARGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +75,13 @@ def find_experts(
     if name == "scripted":
         return ScriptedExperts({row.name: row.labels for row in classification_tasks().values()})
     path = Path(name).expanduser()
-    full = f"{family}-{name}" if name in _SHIPPED[family] else name
-    if full in [f"{known}-{one}" for known, names in _SHIPPED.items() for one in names]:
+    full = f"{family}-{name}" if name in BASES else name  # LARGE reads stories and rules
+    if full in _FOLDERS:
         path = shipped_folder(full)
     elif not path.is_dir():
         raise UnknownName(
             f"there are no experts '{name}'",
-            f"{did_you_mean(name, [*_SHIPPED[family], 'scripted'])}, or a folder that "
+            f"{did_you_mean(name, [*_SHIPPED, 'scripted'])}, or a folder that "
             "'moralscope stories train' wrote",
         )
     return ExpertFolder(path, eight_bits)

@@ -20,6 +20,7 @@ from typing import Any
 from moralscope.core.decode import decode
 from moralscope.core.errors import ChecksumMismatch, InputError
 from moralscope.io.files import write_whole
+from moralscope.models.adapters import pack_adapter
 from moralscope.models.classifiers.module import KINDS
 
 SCHEMA = "moralscope.experts/1"
@@ -90,7 +91,13 @@ def check_base(settings: ExpertSettings, folder: Path, checksum: str) -> None:
 
 
 def save_experts(
-    folder: Path, network: Any, settings: ExpertSettings, tokenizer: Any, readme: str
+    folder: Path,
+    network: Any,
+    settings: ExpertSettings,
+    tokenizer: Any,
+    readme: str,
+    *,
+    eight_bits: bool = False,
 ) -> None:
     """Write a trained network; the settings come last, so a folder without them is unfinished."""
     from safetensors.torch import save
@@ -98,7 +105,7 @@ def save_experts(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SETTINGS).unlink(missing_ok=True)
     if hasattr(network.body, "peft_config"):
-        save_adapter(folder, network.body)
+        save_adapter(folder, network.body, eight_bits=eight_bits)
     else:
         shutil.rmtree(folder / "model", ignore_errors=True)
         network.body.save_pretrained(folder / "model", safe_serialization=True)
@@ -112,14 +119,14 @@ def save_experts(
     write_whole(folder / SETTINGS, [text.encode()])
 
 
-def save_adapter(folder: Path, body: Any) -> None:
-    """Write an adapter in peft's layout, in half precision."""
+def save_adapter(folder: Path, body: Any, *, eight_bits: bool = False) -> None:
+    """Write an adapter in peft's layout, in half precision or, for us alone, in 8 bits."""
     from peft import get_peft_model_state_dict
     from safetensors.torch import save
 
     state = get_peft_model_state_dict(body, save_embedding_layers=False)
     half = {name: value.detach().half().cpu().contiguous() for name, value in state.items()}
-    write_whole(folder / ADAPTER, [save(half)])
+    write_whole(folder / ADAPTER, [save(pack_adapter(half) if eight_bits else half)])
     config = body.peft_config["default"].to_dict()
     config["base_model_name_or_path"] = None  # expert.json names the base; a path is this machine's
     config["inference_mode"] = True

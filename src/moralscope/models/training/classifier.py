@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
-from moralscope.models.adapters import with_adapter
+from moralscope.models.adapters import read_adapter_tensors, with_adapter
 from moralscope.models.classifiers.module import (
     Slices,
     batch_tokens,
@@ -26,7 +26,7 @@ from moralscope.models.classifiers.module import (
     safe_precision,
     tokenise,
 )
-from moralscope.models.classifiers.saved import ADAPTER, HEAD, read_settings
+from moralscope.models.classifiers.saved import HEAD, read_settings
 from moralscope.models.training.heads import (
     CONTRASTIVE,
     RANKING,
@@ -39,9 +39,8 @@ from moralscope.models.training.heads import (
 )
 from moralscope.models.training.loop import train
 from moralscope.models.training.metrics import group_figures
-from moralscope.models.training.records import History, Report, TrainingExample
+from moralscope.models.training.records import TOGETHER, History, Report, TrainingExample
 
-_TOGETHER = 100_000
 _HALF_FROM = 256  # the width from which half precision pays on a CPU
 
 
@@ -110,7 +109,7 @@ class ClassifierLearner:
     def lengths(self) -> Sequence[int]:
         """How many tokens each example has; contrastive ones count more, to stand together."""
         return [
-            length + (_TOGETHER if loss == CONTRASTIVE else 0)
+            length + (TOGETHER if loss == CONTRASTIVE else 0)
             for length, loss in zip(self._lengths, self._losses, strict=True)
         ]
 
@@ -286,7 +285,7 @@ def start_from_mean(network: Any, slices: Slices, folders: Sequence[Path]) -> No
     from safetensors.torch import load_file
 
     try:
-        adapters = [load_file(folder / ADAPTER) for folder in folders]
+        adapters = [read_adapter_tensors(folder) for folder in folders]
         heads = [load_file(folder / HEAD) for folder in folders]
         # Adapters are saved in half precision; summed in it, small weights would be lost.
         mean = {
@@ -297,11 +296,15 @@ def start_from_mean(network: Any, slices: Slices, folders: Sequence[Path]) -> No
         if loaded.unexpected_keys:
             raise KeyError(loaded.unexpected_keys[0])
         saved = Slices(read_settings(folders[0]).tasks)
-        with torch.no_grad():
-            for task in set(saved.labels) & set(slices.labels):
-                for name, values in network.head.named_parameters():
-                    rows = torch.stack([head[name][saved.of(task)] for head in heads])
-                    values[slices.of(task)] = rows.mean(0)
+        for task in sorted(set(saved.labels) & set(slices.labels)):
+            old, new = saved.of(task).start, slices.of(task).start
+            labels = slices.labels[task]
+            for at, label in enumerate(saved.labels[task]):
+                if label in labels:  # a head may have learnt new labels since
+                    for name, values in network.head.named_parameters():
+                        rows = torch.stack([head[name][old + at] for head in heads])
+                        with torch.no_grad():
+                            values[new + labels.index(label)] = rows.mean(0)
     except (OSError, SafetensorError, KeyError, RuntimeError, AttributeError) as error:
         names = ", ".join(map(str, folders))
         raise InputError(

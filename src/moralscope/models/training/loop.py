@@ -21,7 +21,13 @@ import numpy as np
 from moralscope.core.errors import MoralscopeError, error_line
 from moralscope.models.training.folder import Checkpoint, read_checkpoint, write_checkpoint
 from moralscope.models.training.options import Schedule
-from moralscope.models.training.records import History, Learner, Report, TrainingProgress
+from moralscope.models.training.records import (
+    TOGETHER,
+    History,
+    Learner,
+    Report,
+    TrainingProgress,
+)
 
 _POOL = 50  # batches whose examples are sorted by length together, so that little is padded
 _REPORT_STEPS = 10
@@ -76,7 +82,7 @@ def batches(
     return [cut[index] for index in rng.permutation(len(cut))]
 
 
-def rate(step: int, steps: int, warmup: float) -> float:
+def rate(step: float, steps: int, warmup: float) -> float:
     """Return the share of the learning rate at a step: linear up, then linear down."""
     rising = max(1, round(steps * warmup)) if warmup else 0
     if step < rising:
@@ -107,13 +113,14 @@ class _Run:
             eps=schedule.adam_epsilon,
             fused=next(iter(self.weights.values())).device.type == "cuda",
         )
+        self.lengths = learner.lengths
         self.size = schedule.batch_size * schedule.accumulate
         sizes = [len(learner.indices(epoch)) for epoch in range(schedule.epochs)]
         ends = itertools.accumulate(math.ceil(size / self.size) for size in sizes)
-        most = schedule.max_steps or math.inf
-        self.ends = [int(min(end, most)) for end in ends]
+        self.ends = list(ends)
         self.steps = self.ends[-1] if self.ends else 0
         self.step = self.saved_step = 0
+        self.started = time.monotonic()
         self.history = History()
         self.best: dict[str, Any] = {}
         self.loss: Any = None  # runs over the steps of an epoch; read from the device when told
@@ -137,7 +144,7 @@ class _Run:
         started, first = time.monotonic(), self.step
         if not self.steps:  # nothing to learn: the weights are looked at as they are
             self._evaluate(-1)
-        while self.step < self.steps and not self.history.stopped_early:
+        while not self.history.stopped_early and self._place() < self.steps:
             self._epoch(bisect_right(self.ends, self.step), started, first)
         self._put(self.best)
         seconds = time.monotonic() - started
@@ -149,7 +156,7 @@ class _Run:
     def _epoch(self, epoch: int, started: float, first: int) -> None:
         learner, schedule = self.learner, self.schedule
         rows = batches(
-            learner.lengths, schedule.batch_size, schedule.seed, epoch, learner.indices(epoch)
+            self.lengths, schedule.batch_size, schedule.seed, epoch, learner.indices(epoch)
         )
         many = schedule.accumulate
         steps = [rows[at : at + many] for at in range(0, len(rows), many)]
@@ -159,7 +166,7 @@ class _Run:
             value = self._step(parts)
             if value is not None:
                 self.loss = value if self.loss is None else self.loss * 0.95 + value * 0.05
-            if self.step == self.ends[epoch]:
+            if self.step == self.ends[epoch] or self._place() >= self.steps:
                 break  # the evaluation belongs to the epoch: no checkpoint between them
             if self.step % _REPORT_STEPS == 0:
                 self._tell(started, first)
@@ -178,11 +185,13 @@ class _Run:
         self.torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
         total = 0.0
         for indices in parts:
-            loss = self.learner.loss(indices) / len(parts)
-            loss.backward()
-            total = total + loss.detach()
+            for piece in self._pieces(indices):
+                share = len(piece) / len(indices) / len(parts)
+                loss = self.learner.loss(piece) * share
+                loss.backward()
+                total = total + loss.detach()
         norm = self.torch.nn.utils.clip_grad_norm_(self.weights.values(), self.schedule.clip)
-        share = rate(self.step, self.steps, self.schedule.warmup)
+        share = rate(min(self._place(), self.steps), self.steps, self.schedule.warmup)
         for group in self.optimizer.param_groups:
             group["lr"] = group["peak"] * share
         if self.schedule.skip and not math.isfinite(float(norm + total)):
@@ -203,6 +212,23 @@ class _Run:
                     list(self.mean.values()), list(self.weights.values()), 1 - decay
                 )
         return total
+
+    def _pieces(self, indices: Sequence[int]) -> list[Sequence[int]]:
+        """Return a batch in pieces that fit into memory."""
+        most = self.schedule.batch_tokens
+        if not most:
+            return [indices]
+        longest = max(self.lengths[index] for index in indices)
+        if longest >= TOGETHER:
+            return [indices]
+        pieces = min(len(indices), -(-longest * len(indices) // most))
+        return [piece.tolist() for piece in np.array_split(np.asarray(indices), pieces)]
+
+    def _place(self) -> float:
+        """Return the step that the rate is at: further on where the time would end before."""
+        limit = self.schedule.max_minutes * 60
+        spent = (time.monotonic() - self.started) / limit if limit else 0.0
+        return max(self.step, spent * self.steps)
 
     def _evaluate(self, epoch: int) -> None:
         self.learner.module.eval()

@@ -18,6 +18,9 @@ class Schedule(Options):
     epochs: Annotated[int, Option("Passes over the train part, at most.", least=0, most=10_000)] = 4
     learning_rate: Annotated[float, Option("Rate at its peak.", most=10.0)] = 4e-4
     batch_size: Annotated[int, Option("Examples per batch.", least=1, most=65_536)] = 64
+    batch_tokens: Annotated[
+        int, Option("Tokens at once; longer batches go in pieces. 0: no limit.", least=0)
+    ] = 0
     accumulate: Annotated[int, Option("Batches per step.", least=1, most=4096)] = 1
     warmup: Annotated[float, Option("Share of steps in which the rate rises.", least=0, most=1)] = (
         0.06
@@ -38,9 +41,10 @@ class Schedule(Options):
             most=1,
         ),
     ] = 0.0
-    max_steps: Annotated[
-        int, Option("End after this many steps, where the rate is 0; 0: after all.", least=0)
-    ] = 0
+    max_minutes: Annotated[
+        float,
+        Option("End within this time, where the rate is 0; 0: after all steps.", least=0, most=1e6),
+    ] = 0.0
     average: Annotated[
         float,
         Option("Decay of a running mean of the weights, which is kept; 0: none.", least=0, most=1),
@@ -114,6 +118,7 @@ class ModelTraining(Schedule):
         str, Option("An adapter (LoRA), or all weights.", choices=("adapter", "all"))
     ] = "adapter"
     rank: Annotated[int, Option("Rank of the adapter.", least=1, most=256)] = 16
+    eight_bits: Annotated[bool, Option("Write the adapter in 8 bits, not in 16.")] = False
     max_length: Annotated[int, Option("Tokens that are read.", least=8, most=512)] = 128
     freeze: Annotated[
         int, Option("How many of the lowest layers stay as they are.", least=0, most=256)

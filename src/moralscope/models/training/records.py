@@ -13,6 +13,9 @@ from moralscope.core.records import Statistics
 Pair = tuple[str, str]
 
 
+TOGETHER = 100_000  # added to the length of an example that is compared with all of its batch
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
     """A labelled pair of one task."""

@@ -291,10 +291,17 @@ def _save(out: Path, trained: TrainedModel, base: ModelRef, card: Card) -> None:
             thresholds=trained.thresholds,
             retrieval=any(data.heads[task].loss == CONTRASTIVE for task in taught),
         )
-        save_experts(out, learner.module, settings, learner.tokenizer, card.text)
+        save_experts(
+            out,
+            learner.module,
+            settings,
+            learner.tokenizer,
+            card.text,
+            eight_bits=trained.recipe.eight_bits,
+        )
         return
     if hasattr(learner.module, "peft_config"):
-        save_adapter(out, learner.module)
+        save_adapter(out, learner.module, eight_bits=trained.recipe.eight_bits)
     else:
         learner.module.save_pretrained(out, safe_serialization=True)
         learner.tokenizer.save_pretrained(out)
