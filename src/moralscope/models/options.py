@@ -11,10 +11,9 @@ from moralscope.core.registry import did_you_mean
 # Read here and not through the store, which no help needs.
 _CATALOGUE = tomllib.loads((Path(__file__).parent / "store" / "models.toml").read_text("utf-8"))
 ENCODERS = (*(name for name, row in _CATALOGUE.items() if row["kind"] == "encoder"), "scripted")
-EXPERTS = ("mpnet", "minilm", "scripted")
 DEFAULT_EXPERTS = "mpnet"  # what judges where nobody is named
 LARGE = "large"
-AUDITORS = ("mpnet", "minilm", LARGE, "scripted")  # experts for rules and replies
+EXPERTS = (DEFAULT_EXPERTS, "minilm", LARGE, "scripted")
 GENERATORS = ("smollm2", "scripted")
 
 EncoderName = Annotated[
@@ -28,14 +27,10 @@ EncoderName = Annotated[
 ]
 ExpertsName = Annotated[
     str,
-    Option("mpnet, minilm, scripted, or a folder of trained experts.", group="Model", http=EXPERTS),
-]
-AuditorName = Annotated[
-    str,
     Option(
         "mpnet, minilm, large (slower), scripted, or a folder of trained experts.",
         group="Model",
-        http=AUDITORS,
+        http=EXPERTS,
     ),
 ]
 SPEAKERS = (

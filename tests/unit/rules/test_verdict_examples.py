@@ -1,5 +1,6 @@
 """What the verdict is taught: written replies, and replies amid harmless talk."""
 
+import json
 import os
 import random
 import re
@@ -13,12 +14,15 @@ from moralscope.models.training.records import TrainingExample
 from moralscope.rules import verdict_examples as verdict_module
 from moralscope.rules.alignment_examples import policy_exchanges, written_exchanges
 from moralscope.rules.records import ALIGNMENTS
-from moralscope.rules.reply_reader import VERDICT
+from moralscope.rules.reply_reader import CONCERN, CONCERNS, VERDICT
 from moralscope.rules.verdict_examples import (
     amid,
     amid_talk,
     harmless_talk,
+    hatecheck_examples,
+    moderation_examples,
     rules_amid_talk,
+    written_texts,
     written_verdicts,
 )
 from moralscope.stories.degree_examples import exception_sets
@@ -65,6 +69,46 @@ def test_what_does_not_fit_beside_talk_and_what_is_ranked_stays_as_it_is():
     assert amid_talk([long, ranked], TALK) == []
 
 
+def test_texts_that_are_no_replies_come_in_pairs_and_not_amid_talk():
+    parts = {part: written_texts(part) for part in ("train", "dev")}
+    texts = {part: {row.pair[1] for row in rows} for part, rows in parts.items()}
+    assert not texts["train"] & texts["dev"]
+    for rows in parts.values():
+        verdicts = [row for row in rows if row.task == VERDICT and row.other is None]
+        assert 2 * sum(row.label for row in verdicts) == len(verdicts)
+        assert all(not row.pair[0] for row in rows)
+        concerns = [row for row in rows if row.task == CONCERN]
+        assert {sum(row.values) for row in concerns} == {0.0, 1.0}
+        assert amid_talk(verdicts, TALK) == []
+
+
+PUBLISHED = {
+    "moderation/samples_visible_half.jsonl": "".join(
+        json.dumps({"prompt": f"text {index}", "S": 0, "H2": index % 2, "V": index % 2}) + "\n"
+        for index in range(20)
+    ),
+    "hatecheck/cases_visible_half.csv": "test_case,label_gold,templ_id\n"
+    "They are vermin.,hateful,1\nThey are welcome.,non-hateful,2\n",
+}
+
+
+@pytest.mark.parametrize("read", [moderation_examples, hatecheck_examples])
+def test_published_texts_are_read_by_halves(tmp_path, monkeypatch, read):
+    for name, text in PUBLISHED.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text, "utf-8")
+    monkeypatch.setenv("MORALSCOPE_DATA", str(tmp_path))
+    first, second = read((0,)), read((1,))
+    assert first
+    assert len(first) == len(second)
+    texts = [{row.pair[1] for row in rows} for rows in (first, second)]
+    assert not texts[0] & texts[1]
+    for row in [*first, *second]:
+        if row.task == CONCERN and sum(row.values):
+            named = [name for name, value in zip(CONCERNS, row.values, strict=True) if value]
+            assert named in (["hate", "violence"], ["hate"])
+
+
 def test_rules_agree_amid_talk_as_they_did():
     rows = [row for row in written_exchanges() if row.split == "dev"][:9]
     talk = harmless_talk(rows, "dev")
@@ -84,7 +128,8 @@ def test_the_written_replies_are_read_once_a_part(monkeypatch):
         harmless_talk([], part)
         written_verdicts(part)
     verdict_module._reply_pairs.cache_clear()
-    assert read == [("moralscope.rules", "verdicts.yaml")] * 2
+    files = "verdicts.yaml", "verdicts_kinds.yaml"
+    assert read == [("moralscope.rules", name) for name in files] * 2
 
 
 def test_what_chatbots_should_not_give_is_taught_and_held_out():

@@ -265,8 +265,14 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
             gold = np.array([row.values for row, _ in outputs]) > 0
             thresholds[name] = best_thresholds(gold, sigmoid(logits))
     if recipe.still or (recipe.start and recipe.replay < 1):
-        # Few examples beside a body that is much as it was: its own thresholds hold.
-        thresholds = dict(read_settings(recipe.start[0]).thresholds)
+        # Few examples beside a body that is much as it was: its own thresholds hold, but those of
+        # a task that has learnt new labels.
+        before = read_settings(recipe.start[0])
+        thresholds |= {
+            task: limits
+            for task, limits in before.thresholds.items()
+            if task in learner.heads and before.tasks[task] == learner.heads[task].labels
+        }
     return replace(
         trained, learner=learner, temperatures=temperatures, thresholds=thresholds, fitted=fitted
     )

@@ -47,11 +47,44 @@ def test_it_learns():
     assert history.steps == 12 * math.ceil(100 / 16)
 
 
-@pytest.mark.parametrize("most", [3, 9, 500])
-def test_it_ends_after_so_many_steps_with_a_look_at_dev(most):
-    learner, history = trained(replace(SHORT, max_steps=most))
-    assert history.steps == min(most, 2 * math.ceil(100 / 16)) == len(learner.seen)
-    assert len(history.evaluations) == (1 if most == 3 else 2)
+def test_it_ends_within_its_time_with_a_look_at_dev():
+    # 14 steps of 0.05 s at least: 0.3 s are over in the first epoch.
+    learner, history = trained(replace(SHORT, max_minutes=0.3 / 60), pause=0.05)
+    assert 0 < history.steps == len(learner.seen) < 7
+    assert len(history.evaluations) == 1
+    whole, history = trained(replace(SHORT, max_minutes=60))
+    assert history.steps == 2 * math.ceil(100 / 16) == len(whole.seen)
+
+
+def test_time_takes_the_rate_down_where_steps_would_not(monkeypatch):
+    clock = iter(range(0, 10_000, 10))
+    monkeypatch.setattr(loop.time, "monotonic", lambda: next(clock))
+    rates = []
+    monkeypatch.setattr(loop, "rate", lambda *place: rates.append(rate(*place)) or rates[-1])
+    trained(replace(SHORT, max_minutes=5))
+    assert len(rates) < 14
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] < 0.2
+
+
+def test_a_batch_in_pieces_steps_as_the_whole_does():
+    whole, pieces = TinyLearner(examples=32), TinyLearner(examples=32)
+    for learner in (whole, pieces):
+        learner.module[1].p = 0.0
+        learner.lengths = [5] * 32
+    train(whole, replace(SHORT, epochs=1, batch_size=32))
+    train(pieces, replace(SHORT, epochs=1, batch_size=32, batch_tokens=64))
+    for name, value in whole.weights.items():
+        torch.testing.assert_close(pieces.weights[name], value, atol=1e-5, rtol=0)
+    assert len(pieces.seen) == 3
+    assert max(map(len, pieces.seen)) * 5 <= 64
+
+
+def test_examples_that_are_compared_with_all_of_their_batch_stay_together():
+    learner = TinyLearner(examples=32)
+    learner.lengths = [loop.TOGETHER + 5] * 32
+    train(learner, replace(SHORT, epochs=1, batch_size=32, batch_tokens=64))
+    assert len(learner.seen) == 1
 
 
 def test_every_example_comes_once_an_epoch_and_in_another_order_the_next():
