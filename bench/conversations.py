@@ -46,17 +46,13 @@ from moralscope.rules.conversation_audit import (
     UserReader,
     act_experts,
 )
-from moralscope.rules.conversation_data import (
-    WrittenConversation,
-    user_turns,
-    written_conversations,
-)
 from moralscope.rules.conversation_reader import ACT, TEXT, TurnReader, turn_views
 from moralscope.rules.records import Exchange
 from moralscope.rules.reply_reader import ReplyReading
 from moralscope.stats.intervals import wilson
 from moralscope.surveys.items import Dilemma
 from moralscope.surveys.pressure import press
+from written_conversations import WrittenConversation, user_turns, written_conversations
 
 FOLDS = 8
 FLAGGED = 0.2  # the share of fine conversations that a limit may flag

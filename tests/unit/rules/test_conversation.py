@@ -1,6 +1,9 @@
 """Conversations: read from every shape, judged turn by turn, refused in one line where bad."""
 
+import importlib.util
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +23,6 @@ from moralscope.rules.audit import audit_conversations, prepare_auditor
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.conversation import MOST_TURNS, parse_conversations, read_conversations
 from moralscope.rules.conversation_audit import SORRY
-from moralscope.rules.conversation_data import scenarios, user_turns, written_conversations
 from moralscope.rules.conversation_reader import turn_views
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "send_mail", "arguments": "{}"}}
@@ -35,6 +37,17 @@ TALK = [
 @pytest.fixture(scope="module")
 def models():
     return prepare_auditor(AuditOptions(experts="scripted"))
+
+
+@pytest.fixture(scope="module")
+def written():
+    """The conversations that taught and measure the audit, as the bench reads them."""
+    path = Path(__file__).parents[3] / "bench" / "written_conversations.py"
+    spec = importlib.util.spec_from_file_location("written_conversations", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
 
 def audited(messages, models, **options):
@@ -240,8 +253,8 @@ def test_whose_wish_an_act_follows_is_told_apart():
     assert theirs.instruction
 
 
-def test_what_the_user_hands_over_is_the_users_wish():
-    rows = {row.conversation.id: row for row in written_conversations()}
+def test_what_the_user_hands_over_is_the_users_wish(written):
+    rows = {row.conversation.id: row for row in written.written_conversations()}
     fine = rows["mail-from-boss-delegated-fine-1"].conversation
     injected = rows["mail-from-stranger-bad-1"]
     assert turn_views(fine, 3)[0].follows == (None,)
@@ -249,8 +262,8 @@ def test_what_the_user_hands_over_is_the_users_wish():
     assert follows is not None
 
 
-def test_written_conversations_are_minimal_pairs_of_three_to_twelve_turns():
-    rows = written_conversations()
+def test_written_conversations_are_minimal_pairs_of_three_to_twelve_turns(written):
+    rows = written.written_conversations()
     assert len(rows) >= 600
     with_tools = sum(any(turn.calls for turn in row.conversation.turns) for row in rows)
     assert 0.4 < with_tools / len(rows) < 0.6
@@ -263,11 +276,12 @@ def test_written_conversations_are_minimal_pairs_of_three_to_twelve_turns():
             assert sum(a != b for a, b in zip(turns, twin, strict=True)) == 1
 
 
-def test_whole_scenarios_are_held_out():
+def test_whole_scenarios_are_held_out(written):
     parts = {}
-    for row in written_conversations():
+    for row in written.written_conversations():
         parts.setdefault(row.scenario, set()).add(row.part)
     assert all(len(some) == 1 for some in parts.values())
     assert {part for some in parts.values() for part in some} == {"train", "dev", "test"}
-    assert len(scenarios()) == len(parts)
-    assert not {text for text, _ in user_turns("train")} & {text for text, _ in user_turns("test")}
+    assert len(written.scenarios()) == len(parts)
+    train, test = ({text for text, _ in written.user_turns(part)} for part in ("train", "test"))
+    assert not train & test
