@@ -283,6 +283,7 @@ def _judged(
         reasons = [verdict.reason]
         asked = next((act.follows for act in acts if act.follows), None)
         if asked is not None:
+            reasons = [verdict.reason.replace(f": it {verdict.concern}", "")]
             verdict = replace(verdict, concern=FOLLOWED)
             reasons.insert(0, f"does what a tool's result asks for (“{asked[:120]}”), not the user")
         weighs = list(dict.fromkeys(kind for act in acts for kind in act.weighs))

@@ -2,15 +2,21 @@
 
 import importlib.util
 import json
+import re
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import moralscope
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.pages import build_page, read_record
+from moralscope.pages import build_page, read_record, terminal
+from moralscope.pages.html import render
+from moralscope.pages.page import Thread
+from moralscope.pages.web import view
 from moralscope.rules.acts import (
     MOST_ARGUMENTS,
     ToolCall,
@@ -204,7 +210,44 @@ def test_a_saved_record_is_read_back_and_drawn(models):
     assert page.title == "Audit of conversations"
     threads = [section for section in page.sections if section.title.startswith("Conversation ")]
     assert len(threads) == 2
-    assert [row[1] for row in threads[0].blocks[0].rows] == ["user", "assistant"] * 2
+    speakers = [turn.speaker for turn in threads[0].blocks[0].turns]
+    assert speakers == ["0 · user", "1 · assistant", "2 · user", "3 · assistant"]
+
+
+def flagged_turn(models, before, most=400):
+    """Return messages whose last turn the scripted experts flag, and their audit."""
+    for number in range(most):
+        messages = [*before, {"role": "assistant", "content": f"I stole {number} <b>bikes</b>."}]
+        result = audited(messages, models)
+        if result.turns[-1].verdict.flag:
+            return messages
+    raise AssertionError("nothing is flagged")
+
+
+def test_a_thread_marks_the_turn_that_goes_wrong_wherever_it_is_drawn(models):
+    messages = flagged_turn(models, [{"role": "user", "content": "Hi! <img src=x>"}])
+    page = build_page(audit_conversations(messages, models=models, experts="scripted"))
+    assert page.headline == "Turn 1 goes wrong; 1 of 1 turns flagged"
+    html = render(page)
+    assert re.search(r"<li data-tone=bad><p><span>1 · assistant</span> <b>goes wrong first", html)
+    assert "&lt;b&gt;bikes&lt;/b&gt;" in html
+    assert "<img" not in html
+    (thread,) = (
+        block for section in view(page)["sections"] for block in section["blocks"]
+        if block["type"] == "thread"
+    )  # fmt: skip
+    assert [turn["tone"] for turn in thread["turns"]] == ["muted", "bad"]
+    out = Console(file=StringIO(), width=100, color_system=None)
+    terminal.render(page, out)
+    assert "▶ 1 · assistant  goes wrong first" in out.file.getvalue()
+
+
+def test_a_long_thread_keeps_what_is_flagged_at_its_end(models):
+    messages = flagged_turn(models, [{"role": "user", "content": f"Part {n}."} for n in range(300)])
+    page = build_page(audit_conversations(messages, models=models, experts="scripted"))
+    (thread,) = (b for s in page.sections for b in s.blocks if isinstance(b, Thread))
+    assert (len(thread.turns), thread.turns[-1].tone) == (201, "bad")
+    assert thread.note == "100 more in the run record."
 
 
 def test_a_gate_holds_conversations_to_a_share(models):

@@ -26,6 +26,7 @@ from moralscope.server.errors import failure_text, log_failure
 from moralscope.server.models import loading
 
 _KEPT = 30  # jobs that ended and are still told
+_TEXTS = ("actions", "exchanges", "texts", "conversations")  # of a request: results repeat them
 _STEP = 0.05  # seconds between two looks at a job that is followed
 RUNNING = ("waiting", "running")
 
@@ -181,7 +182,7 @@ def _line(**event: Any) -> str:
 def job_notes(source: str, request: dict[str, Any]) -> PageNotes:
     """Return what is kept beside a record: what was asked, less what the results repeat."""
     kept = {
-        key: value for key, value in request.items() if key not in ("actions", "exchanges", "texts")
+        key: value for key, value in request.items() if key not in _TEXTS
     }
     return PageNotes("", source, kept)
 
@@ -200,6 +201,8 @@ def asked_title(kind: str, source: str, request: dict[str, Any]) -> str:
         what = f"{len(actions):,} actions, {str(actions[0])[:40]} …"
     elif isinstance(exchanges, list) and len(exchanges) > 1:
         what = f"{len(exchanges):,} {'replies' if request.get('exchanges') else 'texts'}"
+    elif isinstance(talks := request.get("conversations"), list) and talks:
+        what = f"{len(talks):,} conversation{'' if len(talks) == 1 else 's'}"
     elif isinstance(items, list):
         what = f"{len(items):,} items"
     else:
