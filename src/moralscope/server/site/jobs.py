@@ -181,9 +181,7 @@ def _line(**event: Any) -> str:
 
 def job_notes(source: str, request: dict[str, Any]) -> PageNotes:
     """Return what is kept beside a record: what was asked, less what the results repeat."""
-    kept = {
-        key: value for key, value in request.items() if key not in _TEXTS
-    }
+    kept = {key: value for key, value in request.items() if key not in _TEXTS}
     return PageNotes("", source, kept)
 
 
