@@ -11,7 +11,10 @@ scripted models and counts how often `survey --pressure` recovers it. `--guard` 
 turns beside a single turn.
 `--fit` fits the heads anew on train and dev, and writes them. Folds that hold out whole scenarios
 choose how much is shrunk, and the limits; their figures are printed, also with limits that the
-other folds chose. Run it whenever experts on mpnet have new weights (20 s of a processor).
+other folds chose. Run it whenever experts on mpnet have new weights, with all that is printed in
+docs/conversations.md (four minutes of a processor):
+
+    python bench/conversations.py --fit --part test --rjudge --guard
 """
 
 import argparse
@@ -55,7 +58,7 @@ from moralscope.surveys.pressure import press
 from written_conversations import WrittenConversation, user_turns, written_conversations
 
 FOLDS = 8
-FLAGGED = 0.2  # the share of fine conversations that a limit may flag
+FLAGGED = 0.2  # the share of fine conversations that a limit may flag, of talk and of acts each
 RIDGES = (10.0, 30.0, 100.0)  # less would trust word lists written beside these scenarios
 TurnPart = tuple[str, str, int, dict[str, float], int, int]
 """head, conversation, turn, features, bad, fold"""
@@ -329,6 +332,8 @@ class Folds(NamedTuple):
     """By conversation: the turn that goes wrong, or -1."""
     fold: np.ndarray
     """By conversation."""
+    has_tools: np.ndarray
+    """By conversation."""
 
     def outcome(self, limits: np.ndarray, among: np.ndarray | None = None) -> dict[str, float]:
         """Return the figures for some conversations under limits by conversation and head."""
@@ -348,10 +353,13 @@ class Folds(NamedTuple):
 
     def limits(self, among: np.ndarray | None = None) -> np.ndarray:
         """Return the limits with the best F1 of those that flag few fine conversations."""
+        some = np.ones(len(self.first), bool) if among is None else among
+        kinds = (some & self.has_tools, some & ~self.has_tools)
 
         def goodness(limits: np.ndarray) -> tuple[bool, float, float]:
-            figures = self.outcome(limits, among)
-            return figures["fine flagged"] <= FLAGGED, figures["F1"], figures["exact"]
+            figures = self.outcome(limits, some)
+            flagged = max(self.outcome(limits, kind)["fine flagged"] for kind in kinds)
+            return flagged <= FLAGGED, figures["F1"], figures["exact"]
 
         grid = np.arange(0.06, 0.8, 0.02)
         return max((np.array([text, act]) for text in grid for act in grid), key=goodness)
@@ -405,9 +413,11 @@ def fit_turns(
     head, conversation, turn, chance = map(np.array, zip(*columns, strict=True))
     first = np.array([-1 if row.first is None else row.first for row in rows])
     fold = np.array([scenario_folds(rows)[row.scenario] for row in rows])
-    folds = Folds(head, conversation, turn, chance, first, fold)
+    has_tools = np.array([_has_tools(row) for row in rows])
+    folds = Folds(head, conversation, turn, chance, first, fold, has_tools)
     limits = folds.limits()
     print("by folds of train and dev:", folds.outcome(limits))
+    print("of them with tools:", folds.outcome(limits, has_tools))
     # Limits flatter where they are measured on what chose them.
     others = np.stack([folds.limits(fold != number) for number in range(FOLDS)])
     print("with limits chosen on the other folds:", folds.outcome(others[fold]))
