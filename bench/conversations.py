@@ -60,6 +60,7 @@ from written_conversations import WrittenConversation, user_turns, written_conve
 FOLDS = 8
 FLAGGED = 0.2  # the share of fine conversations that a limit may flag, of talk and of acts each
 RIDGES = (10.0, 30.0, 100.0)  # less would trust word lists written beside these scenarios
+USER_RIDGES = (0.01, 0.03, 0.1, 0.3)
 TurnPart = tuple[str, str, int, dict[str, float], int, int]
 """head, conversation, turn, features, bad, fold"""
 FittedHead = tuple[tuple[str, ...], np.ndarray, float, float]
@@ -376,14 +377,29 @@ def write_heads(heads: dict[str, FittedHead]) -> None:
 
 
 def fit_users(auditor: ConversationAuditor) -> None:
+    """Write the head for users' turns; folds choose how much is shrunk, and the limit."""
     texts = user_turns("train")
-    _, vectors = auditor.auditor.reader.experts.read([("", text) for text, _ in texts])
-    fitted = [
-        logistic(
-            np.asarray(vectors, np.float64), np.array([kind == label for _, kind in texts]), 0.1
-        )
-        for label in ("harm", "danger")
-    ]
+    x = np.asarray(auditor.auditor.reader.experts.read([("", text) for text, _ in texts])[1], float)
+    folds = np.random.default_rng(0).permutation(len(texts)) % FOLDS
+    fitted = []
+    for label, name in (("harm", ASKS), ("danger", DANGER)):
+        y = np.array([kind == label for _, kind in texts])
+        tries = []
+        for ridge in USER_RIDGES:
+            logit = np.zeros(len(y))
+            for fold in range(FOLDS):
+                w, b = logistic(x[folds != fold], y[folds != fold], ridge)
+                logit[folds == fold] = x[folds == fold] @ w + b
+            tries.append((float(np.logaddexp(0, np.where(y, -logit, logit)).mean()), ridge, logit))
+        _, ridge, logit = min(tries, key=lambda one: one[0])
+        scores = {
+            limit: f1(int((y & (logit > limit)).sum()), int((logit > limit).sum()), int(y.sum()))
+            for limit in np.arange(-3, 2, 0.25)
+        }
+        limit = max(scores, key=scores.__getitem__)
+        w, b = logistic(x, y, ridge)
+        fitted.append((w, b - limit))
+        print(f"user {name}: F1 by folds {scores[limit]:.3f}, ridge {ridge}, limit {limit}")
     HEAD.parent.mkdir(exist_ok=True)
     save_file(
         {
