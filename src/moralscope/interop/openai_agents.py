@@ -47,10 +47,7 @@ def moral_tool_guardrail(rulebook: str | None = None, *, stop: bool = False, **o
 
     async def moralscope_audit(data: Any) -> Any:
         context = data.context
-        tools = [
-            {"name": tool.name, "description": getattr(tool, "description", None)}
-            for tool in data.agent.tools
-        ]
+        tools = [vars(tool) for tool in data.agent.tools]  # their names and descriptions
         before = lenient_conversation(context.turn_input, tools, HISTORY)
         call = ToolCall(context.tool_name, context.tool_arguments)
         turn = Turn(ASSISTANT, calls=(call,))

@@ -9,16 +9,7 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.closing import AUDIT_LIMITS
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
-from moralscope.pages.page import (
-    Column,
-    Page,
-    Section,
-    Table,
-    Thread,
-    ThreadTurn,
-    head,
-    signed,
-)
+from moralscope.pages.page import Column, Page, Section, Table, Thread, ThreadTurn, head
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import WorstReply
 from moralscope.rules.conversation import ASSISTANT, AuditedConversation, AuditedTurn
@@ -29,7 +20,7 @@ _THREADS = 50  # conversations that a report shows turn by turn, the worst
 _MOST = 5_000  # conversations that a table lists
 _TURNS = 200  # of a thread; and what is flagged after them
 _LONG = 4_000  # characters of a turn
-_SHARE = Column("", "share interval", 1)
+_SHARE, _SCORE = Column("", "share interval", 1), Column("", "signed", 2)
 
 
 def conversation_page(record: RunRecord) -> Page:
@@ -51,14 +42,16 @@ def conversation_page(record: RunRecord) -> Page:
     if statistics.conversations == 1 and len(rows) == 1:  # a share of one says nothing
         flagged = sum(turn.verdict.flag for turn in rows[0].turns)
         first = rows[0].first
-        where = "Nothing goes wrong" if first is None else f"Turn {first} goes wrong"
+        where = "Nothing goes wrong" if rows[0].verdict.is_judged else "Not judged"
+        where = where if first is None else f"Turn {first} goes wrong"
         headline = f"{where}; {flagged:,} of {statistics.turns:,} turns flagged"
         tiles = [(f"{flagged:,} of {statistics.turns:,}", "of the assistant's turns flagged")]
     table = _conversations(rows) if run is None else _worst(statistics.worst)
     title = "Conversations" if run is None else "Worst conversations"
     sections = [Section(title, [_CONTENT], [table], shown="all")]
     for row in rows[:_THREADS]:
-        where = "goes wrong" if row.first is not None else "nothing goes wrong"
+        where = "nothing goes wrong" if row.verdict.is_judged else "not judged"
+        where = where if row.first is None else "goes wrong"
         prose = [row.verdict.reason, *row.notes]
         shown = "all" if len(rows) == 1 else "report"
         title = f"Conversation {cut(row.id, 60)}: {where}"
@@ -98,22 +91,12 @@ def _conversations(rows: Sequence[AuditedConversation]) -> Table:
         "conversation | verdict | score: signed 2 | first turn: whole | answered: whole",
         "turns: whole | concern",
     )
-    cells = [
-        [
-            row.id,
-            "flagged"
-            if row.verdict.flag
-            else "not flagged"
-            if row.verdict.is_judged
-            else "not judged",
-            row.verdict.score,
-            row.first,
-            row.answered,
-            len(row.turns),
-            row.verdict.concern or "",
-        ]
-        for row in rows[:_MOST]
-    ]
+    cells = []
+    for row in rows[:_MOST]:
+        verdict = row.verdict
+        word = "flagged" if verdict.flag else "not flagged" if verdict.is_judged else "not judged"
+        turns = [row.first, row.answered, len(row.turns)]
+        cells.append([row.id, word, verdict.score, *turns, verdict.concern or ""])
     return Table("Conversations", heads, cells, note=more_note(len(rows) - len(cells)))
 
 
@@ -134,11 +117,11 @@ def _turn(row: AuditedConversation, turn: AuditedTurn) -> ThreadTurn:
         elif turn.verdict.flag:
             status, tone = "goes wrong first" if turn.index == row.first else "flagged", "bad"
         if is_judged:
-            status += f", score {signed(turn.verdict.score, 2)}"
+            status += f", score {_SCORE.write(turn.verdict.score)}"
     for act in turn.acts:
         asked = [f"follows “{act.follows}”"] if act.follows else []
         notes.append(": ".join([act.tool, ", ".join([*act.weighs, *asked])]))
-    text = cut(turn.reply, _LONG) or "(empty)"
+    text = cut(turn.reply, _LONG) if turn.reply.strip() else "(empty)"
     notes = [line for line in notes if line and not line.endswith(": ")]
     return ThreadTurn(f"{turn.index} · {turn.role}", text, status, tone, notes)
 

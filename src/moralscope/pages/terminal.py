@@ -17,7 +17,6 @@ from moralscope.core.printable import printable
 from moralscope.pages.page import (
     TYPED,
     Chart,
-    Code,
     Column,
     Facts,
     Page,
@@ -47,8 +46,9 @@ def render(page: Page, out: Console) -> None:
             for line in section.prose:
                 out.print(clean(line))
         for block in section.blocks:
-            if isinstance(block, Table) and block.rows:
-                out.print(drawn_table(block))
+            if isinstance(block, Table):
+                if block.rows:
+                    out.print(drawn_table(block))
             elif isinstance(block, Chart):
                 _chart(block, out)
             elif isinstance(block, Facts):
@@ -58,7 +58,7 @@ def render(page: Page, out: Console) -> None:
                 _card(block, out)
             elif isinstance(block, Thread):
                 _thread(block, out)
-            elif isinstance(block, Code):
+            else:
                 out.print(clean(block.text), soft_wrap=True)
     for line in page.warnings:
         out.print(Text(f"note: {line}", style="dim"))

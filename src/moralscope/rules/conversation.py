@@ -76,11 +76,11 @@ class Conversation:
             )
         parts = sum(len(turn.unjudged) for turn in self.turns)
         counts = {
-            "empty turns": empty,
-            "tool results without a call": lost,
-            "parts that are no text and were not read": parts,
+            "empty turn{}": empty,
+            "tool result{} without a call": lost,
+            "part{} not read: no text": parts,
         }
-        return [f"{count:,} {what}" for what, count in counts.items() if count]
+        return [f"{n:,} {what.format('s' * (n > 1))}" for what, n in counts.items() if n]
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,8 +141,8 @@ def test_empty_turns_and_results_without_a_call_are_counted(models):
     result = audited(messages, models)
     assert result.notes == (
         "2 empty turns",
-        "1 tool results without a call",
-        "1 parts that are no text and were not read",
+        "1 tool result without a call",
+        "1 part not read: no text",
     )
     assert result.turns[5].verdict.status == "abstained"
 

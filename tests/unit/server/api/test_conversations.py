@@ -18,10 +18,10 @@ REFUSED = {
 }
 LARGE = {"name": "send_mail", "arguments": json.dumps({"body": "word " * 200_000})}
 COUNTED = {
-    "empty turns": ([*TALK, {"role": "assistant", "content": ""}], "1 empty turns"),
+    "empty turns": ([*TALK, {"role": "assistant", "content": ""}], "1 empty turn"),
     "results without a call": (
         [USER, {"role": "tool", "tool_call_id": "x", "content": "done"}, *TALK],
-        "1 tool results without a call",
+        "1 tool result without a call",
     ),
     "a thousand turns": (TALK * 500, None),
     "a megabyte of arguments": (
