@@ -133,6 +133,13 @@ def test_a_conversation_is_shown_as_a_thread_and_found_again(site, open_page, fo
     again = open_page(page.url)
     expect(again.locator(".thread li")).to_have_count(4)
     expect(again.get_by_role("radio", name="A conversation")).to_be_checked()
+    before = again.url
+    again.goto(f"{site}/runs")
+    again.get_by_role("link", name=re.compile("^Run again: conversations")).first.click()
+    again.wait_for_url(re.compile(r"/audit\?run="))
+    changed = "(before) => !location.search.includes('again') && location.href !== before"
+    wait_until(again, changed, before)
+    expect(again.locator("#found:not(.stale) .thread li")).to_have_count(4)
 
 
 def test_what_is_no_conversation_is_said_beside_the_form(site, open_page):

@@ -26,7 +26,6 @@ from moralscope.server.errors import failure_text, log_failure
 from moralscope.server.models import loading
 
 _KEPT = 30  # jobs that ended and are still told
-_TEXTS = ("actions", "exchanges", "texts", "conversations")  # of a request: results repeat them
 _STEP = 0.05  # seconds between two looks at a job that is followed
 RUNNING = ("waiting", "running")
 
@@ -181,7 +180,9 @@ def _line(**event: Any) -> str:
 
 def job_notes(source: str, request: dict[str, Any]) -> PageNotes:
     """Return what is kept beside a record: what was asked, less what the results repeat."""
-    kept = {key: value for key, value in request.items() if key not in _TEXTS}
+    kept = {
+        key: value for key, value in request.items() if key not in ("actions", "exchanges", "texts")
+    }
     return PageNotes("", source, kept)
 
 

@@ -148,7 +148,13 @@ async function open(id) {
   setRadio("kind", isThread ? "talk" : found.config.texts ? "text" : "reply");
   kindChosen();
   restore(request);
-  if (isThread) { source = found.page?.source ?? ""; bookChosen(); return drawAll(); }
+  if (isThread) {
+    const talks = request.conversations ?? [];
+    $("talk").value = talks.length === 1 ? JSON.stringify(talks[0], null, 1) : talks.map((each) => JSON.stringify(each)).join("\n");
+    source = found.page?.source ?? "";
+    bookChosen();
+    return drawAll();
+  }
   const rows = found.results.map((row) => [row.prompt, row.reply]);
   if (rows.length > 1) useFile(rows, found.page?.source || "this run");
   else { [$("prompt").value, $("reply").value] = rows[0]; source = found.page?.source ?? ""; }
