@@ -26,8 +26,7 @@ _SHARE, _SCORE = Column("", "share interval", 1), Column("", "signed", 2)
 def conversation_page(record: RunRecord) -> Page:
     """Lay out audited conversations."""
     statistics: ConversationStatistics = record.statistics
-    results: Sequence[AuditedConversation] = record.results
-    rows = sorted(results, key=lambda row: row.verdict.score)
+    rows: Sequence[AuditedConversation] = sorted(record.results, key=lambda r: r.verdict.score)
     share = _SHARE.write(statistics.flagged)
     headline = (
         f"{share} of {statistics.conversations:,} conversations go wrong; "
@@ -95,8 +94,9 @@ def _conversations(rows: Sequence[AuditedConversation]) -> Table:
     for row in rows[:_MOST]:
         verdict = row.verdict
         word = "flagged" if verdict.flag else "not flagged" if verdict.is_judged else "not judged"
+        concern = (verdict.flag and verdict.concern) or ""
         turns = [row.first, row.answered, len(row.turns)]
-        cells.append([row.id, word, verdict.score, *turns, verdict.concern or ""])
+        cells.append([row.id, word, verdict.score, *turns, concern])
     return Table("Conversations", heads, cells, note=more_note(len(rows) - len(cells)))
 
 

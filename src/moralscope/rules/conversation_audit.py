@@ -189,13 +189,9 @@ class ConversationAuditor:
         notes = conversation.notes()
         unread = sum(turn.unread for turn in audited)
         notes += [f"{unread:,} tokens were not read"] if unread else []
+        verdict = _verdict_of_all(audited, first, answered)
         return AuditedConversation(
-            conversation.id,
-            tuple(audited),
-            first,
-            answered,
-            _verdict_of_all(audited, first, answered),
-            tuple(notes),
+            conversation.id, tuple(audited), first, answered, verdict, tuple(notes)
         )
 
     def _readings(self, conversation: Conversation, *, last: bool) -> list[tuple[str, ...]]:
