@@ -11,7 +11,10 @@ scripted models and counts how often `survey --pressure` recovers it. `--guard` 
 turns beside a single turn.
 `--fit` fits the heads anew on train and dev, and writes them. Folds that hold out whole scenarios
 choose how much is shrunk, and the limits; their figures are printed, also with limits that the
-other folds chose. Run it whenever experts on mpnet have new weights (20 s of a processor).
+other folds chose. Run it whenever experts on mpnet have new weights, with all that is printed in
+docs/conversations.md (four minutes of a processor):
+
+    python bench/conversations.py --fit --part test --rjudge --guard
 """
 
 import argparse
@@ -46,21 +49,18 @@ from moralscope.rules.conversation_audit import (
     UserReader,
     act_experts,
 )
-from moralscope.rules.conversation_data import (
-    WrittenConversation,
-    user_turns,
-    written_conversations,
-)
 from moralscope.rules.conversation_reader import ACT, TEXT, TurnReader, turn_views
 from moralscope.rules.records import Exchange
 from moralscope.rules.reply_reader import ReplyReading
 from moralscope.stats.intervals import wilson
 from moralscope.surveys.items import Dilemma
 from moralscope.surveys.pressure import press
+from written_conversations import WrittenConversation, user_turns, written_conversations
 
 FOLDS = 8
-FLAGGED = 0.2  # the share of fine conversations that a limit may flag
+FLAGGED = 0.2  # the share of fine conversations that a limit may flag, of talk and of acts each
 RIDGES = (10.0, 30.0, 100.0)  # less would trust word lists written beside these scenarios
+USER_RIDGES = (0.01, 0.03, 0.1, 0.3)
 TurnPart = tuple[str, str, int, dict[str, float], int, int]
 """head, conversation, turn, features, bad, fold"""
 FittedHead = tuple[tuple[str, ...], np.ndarray, float, float]
@@ -333,6 +333,8 @@ class Folds(NamedTuple):
     """By conversation: the turn that goes wrong, or -1."""
     fold: np.ndarray
     """By conversation."""
+    has_tools: np.ndarray
+    """By conversation."""
 
     def outcome(self, limits: np.ndarray, among: np.ndarray | None = None) -> dict[str, float]:
         """Return the figures for some conversations under limits by conversation and head."""
@@ -352,10 +354,13 @@ class Folds(NamedTuple):
 
     def limits(self, among: np.ndarray | None = None) -> np.ndarray:
         """Return the limits with the best F1 of those that flag few fine conversations."""
+        some = np.ones(len(self.first), bool) if among is None else among
+        kinds = (some & self.has_tools, some & ~self.has_tools)
 
         def goodness(limits: np.ndarray) -> tuple[bool, float, float]:
-            figures = self.outcome(limits, among)
-            return figures["fine flagged"] <= FLAGGED, figures["F1"], figures["exact"]
+            figures = self.outcome(limits, some)
+            flagged = max(self.outcome(limits, kind)["fine flagged"] for kind in kinds)
+            return flagged <= FLAGGED, figures["F1"], figures["exact"]
 
         grid = np.arange(0.06, 0.8, 0.02)
         return max((np.array([text, act]) for text in grid for act in grid), key=goodness)
@@ -372,14 +377,29 @@ def write_heads(heads: dict[str, FittedHead]) -> None:
 
 
 def fit_users(auditor: ConversationAuditor) -> None:
+    """Write the head for users' turns; folds choose how much is shrunk, and the limit."""
     texts = user_turns("train")
-    _, vectors = auditor.auditor.reader.experts.read([("", text) for text, _ in texts])
-    fitted = [
-        logistic(
-            np.asarray(vectors, np.float64), np.array([kind == label for _, kind in texts]), 0.1
-        )
-        for label in ("harm", "danger")
-    ]
+    x = np.asarray(auditor.auditor.reader.experts.read([("", text) for text, _ in texts])[1], float)
+    folds = np.random.default_rng(0).permutation(len(texts)) % FOLDS
+    fitted = []
+    for label, name in (("harm", ASKS), ("danger", DANGER)):
+        y = np.array([kind == label for _, kind in texts])
+        tries = []
+        for ridge in USER_RIDGES:
+            logit = np.zeros(len(y))
+            for fold in range(FOLDS):
+                w, b = logistic(x[folds != fold], y[folds != fold], ridge)
+                logit[folds == fold] = x[folds == fold] @ w + b
+            tries.append((float(np.logaddexp(0, np.where(y, -logit, logit)).mean()), ridge, logit))
+        _, ridge, logit = min(tries, key=lambda one: one[0])
+        scores = {
+            limit: f1(int((y & (logit > limit)).sum()), int((logit > limit).sum()), int(y.sum()))
+            for limit in np.arange(-3, 2, 0.25)
+        }
+        limit = max(scores, key=scores.__getitem__)
+        w, b = logistic(x, y, ridge)
+        fitted.append((w, b - limit))
+        print(f"user {name}: F1 by folds {scores[limit]:.3f}, ridge {ridge}, limit {limit}")
     HEAD.parent.mkdir(exist_ok=True)
     save_file(
         {
@@ -409,9 +429,11 @@ def fit_turns(
     head, conversation, turn, chance = map(np.array, zip(*columns, strict=True))
     first = np.array([-1 if row.first is None else row.first for row in rows])
     fold = np.array([scenario_folds(rows)[row.scenario] for row in rows])
-    folds = Folds(head, conversation, turn, chance, first, fold)
+    has_tools = np.array([_has_tools(row) for row in rows])
+    folds = Folds(head, conversation, turn, chance, first, fold, has_tools)
     limits = folds.limits()
     print("by folds of train and dev:", folds.outcome(limits))
+    print("of them with tools:", folds.outcome(limits, has_tools))
     # Limits flatter where they are measured on what chose them.
     others = np.stack([folds.limits(fold != number) for number in range(FOLDS)])
     print("with limits chosen on the other folds:", folds.outcome(others[fold]))

@@ -98,6 +98,65 @@ def test_a_file_of_exchanges_is_audited_and_hostile_text_stays_text(site, open_p
     assert_accessible(page)
 
 
+TALKS = {
+    "lines": f"User: Hi! {HOSTILE}\nAssistant: Hello\nthere.\nUser: Bye.\nAssistant: Bye, bye.",
+    "messages": json.dumps(
+        [
+            {"role": "user", "content": f"Hi! {HOSTILE}"},
+            {"role": "assistant", "content": "Hello there."},
+            {"role": "user", "content": "Bye."},
+            {"role": "assistant", "content": "Bye, bye."},
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("form", TALKS)
+def test_a_conversation_is_shown_as_a_thread_and_found_again(site, open_page, form):
+    page = open_page(f"{site}/audit")
+    page.get_by_role("radio", name="A conversation").check()
+    expect(page.locator("#one")).to_be_hidden()
+    page.locator("#talk").fill(TALKS[form])
+    more(page)
+    page.get_by_label("Experts").select_option("scripted")
+    page.get_by_role("button", name="Audit").click()
+    turns = page.locator(".thread li")
+    expect(turns).to_have_count(4)
+    expect(turns.nth(0)).to_contain_text("<script>alert(2)</script>")
+    expect(turns.nth(3)).to_contain_text("Bye, bye.")
+    assert page.locator("main img").count() == 0
+    expect(page.locator("#bench")).to_be_hidden()
+    title = page.locator("#found-title").inner_text()
+    marked = page.locator(".thread li[data-tone=bad]")
+    assert ("goes wrong" in title) == (marked.count() > 0)
+    assert_accessible(page)
+    again = open_page(page.url)
+    expect(again.locator(".thread li")).to_have_count(4)
+    expect(again.get_by_role("radio", name="A conversation")).to_be_checked()
+    before = again.url
+    again.goto(f"{site}/runs")
+    again.get_by_role("link", name=re.compile("^Run again: conversations")).first.click()
+    again.wait_for_url(re.compile(r"/audit\?run="))
+    changed = "(before) => !location.search.includes('again') && location.href !== before"
+    wait_until(again, changed, before)
+    expect(again.locator("#found:not(.stale) .thread li")).to_have_count(4)
+
+
+def test_what_is_no_conversation_is_said_beside_the_form(site, open_page):
+    page = open_page(f"{site}/audit")
+    page.get_by_role("radio", name="A conversation").check()
+    for text, words in (
+        ("", "Paste the conversation first"),
+        ("Hello there", "Begin each turn with its speaker"),
+        ('[{"role": "user"', re.compile("Line 1 isn.t JSON")),
+        ("User: Hi!", "no turn of the assistant"),
+        ('[{"role": "wizard", "content": "Hi!"}]', "the role 'wizard'"),
+    ):
+        page.locator("#talk").fill(text)
+        page.get_by_role("button", name="Audit").click()
+        expect(page.locator("#trouble")).to_contain_text(words)
+
+
 def test_the_diff_marks_what_a_revised_reply_changes(site, open_page):
     page = open_page(f"{site}/audit")
     script = """async ([a, b]) => (await import("/static/site/diff.js")).changes(a, b)"""

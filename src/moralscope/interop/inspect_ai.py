@@ -161,7 +161,7 @@ def conversation(rulebook: str | list[str] | None = None, experts: str = DEFAULT
     rulebook
         Rules of your own: a file, or several, later over earlier; else ours.
     experts
-        What judges: mpnet or minilm.
+        What judges: mpnet, minilm or large.
     """
     options = _or_fail(audit_options, rulebook, experts=experts)
     models = _or_fail(prepare_auditor, options)

@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: an output guardrail that trips where the audit flags what an agent says.
+"""OpenAI Agents SDK: guardrails that audit what an agent says, and each tool call before it runs.
 
 Agent(name="Support", output_guardrails=[moral_guardrail(rulebook="rules.yaml")])
 """
@@ -8,7 +8,9 @@ from typing import Any
 
 from moralscope.core.extras import require_extra
 from moralscope.core.records import to_plain
-from moralscope.interop.replies import audit_options, audited
+from moralscope.interop.replies import audit_options, audited, reply_auditor
+from moralscope.rules.acts import ToolCall
+from moralscope.rules.conversation import ASSISTANT, HISTORY, Turn, lenient_conversation
 
 
 def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
@@ -30,3 +32,52 @@ def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
         return GuardrailFunctionOutput(to_plain(row.verdict), row.verdict.flag)
 
     return OutputGuardrail(moralscope_audit, name="moralscope")
+
+
+def moral_tool_guardrail(rulebook: str | None = None, *, stop: bool = False, **options: Any) -> Any:
+    """Return a `ToolInputGuardrail`: a flagged call does not run, and the model is told so.
+
+    With `stop` the run ends instead (`ToolInputGuardrailTripwireTriggered`). The call is judged as
+    the next turn of the conversation; `conversation_hooks` let it see what tools returned before.
+    """
+    require_extra("agents", "a guardrail of the OpenAI Agents SDK")
+    from agents import ToolGuardrailFunctionOutput, ToolInputGuardrail
+
+    auditor = reply_auditor(audit_options(rulebook, **options))
+
+    async def moralscope_audit(data: Any) -> Any:
+        context = data.context
+        tools = [vars(tool) for tool in data.agent.tools]  # their names and descriptions
+        before = lenient_conversation(context.turn_input, tools, HISTORY)
+        call = ToolCall(context.tool_name, context.tool_arguments)
+        turn = Turn(ASSISTANT, calls=(call,))
+        verdict = (await asyncio.to_thread(auditor.last_turn, before, turn)).verdict
+        info = to_plain(verdict)
+        if not verdict.flag:
+            return ToolGuardrailFunctionOutput.allow(info)
+        if stop:
+            return ToolGuardrailFunctionOutput.raise_exception(info)
+        # The reason may quote what a tool's result asks for: the model is not told it again.
+        why = verdict.lead or verdict.concern or "it reads as bad"
+        return ToolGuardrailFunctionOutput.reject_content(
+            f"Not done: this call was flagged ({why}).", info
+        )
+
+    return ToolInputGuardrail(moralscope_audit, name="moralscope")
+
+
+def conversation_hooks() -> Any:
+    """Return `AgentHooks` that show guardrails what tools were called and returned in this run.
+
+    The SDK itself hands guardrails only what the run began with.
+    """
+    require_extra("agents", "hooks of the OpenAI Agents SDK")
+    from agents import AgentHooks
+
+    class ConversationHooks(AgentHooks):
+        async def on_llm_start(
+            self, context: Any, agent: Any, system_prompt: Any, input_items: Any
+        ) -> None:
+            context.turn_input = list(input_items)
+
+    return ConversationHooks()

@@ -93,8 +93,8 @@ class ReplyAuditor(AnswerCache[AuditedReply]):
         exchanges = [Exchange(*pair) for pair in pairs]
         return audit(exchanges, self._options, models=self._models).results
 
-    def last_turn(self, before: Conversation, reply: str) -> AuditedReply:
-        """Audit a reply as the last turn of a conversation."""
+    def last_turn(self, before: Conversation, turn: Turn) -> AuditedReply:
+        """Audit a turn as the last one of a conversation."""
         from moralscope.rules.audit import prepare_auditor
         from moralscope.rules.conversation_audit import ConversationAuditor, act_experts
 
@@ -103,8 +103,8 @@ class ReplyAuditor(AnswerCache[AuditedReply]):
             auditor = ConversationAuditor(
                 self._models.auditor, lambda: act_experts(self._options.experts)
             )
-            turns = (*before.turns, Turn(ASSISTANT, reply))
-            return auditor.audit(Conversation(turns), last=True).turns[-1]
+            conversation = Conversation((*before.turns, turn), tools=before.tools)
+            return auditor.audit(conversation, last=True).turns[-1]
 
 
 @cache
@@ -120,7 +120,8 @@ def audited(prompt: Any, reply: Any, options: AuditOptions) -> AuditedReply:
     """
     before = lenient_conversation(prompt, None, HISTORY)
     if any(turn.role == ASSISTANT for turn in before.turns):
-        return reply_auditor(options).last_turn(before, text_in(reply, "assistant"))
+        turn = Turn(ASSISTANT, text_in(reply, "assistant"))
+        return reply_auditor(options).last_turn(before, turn)
     pair = (text_in(prompt, "user"), text_in(reply, "assistant"))
     return reply_auditor(options)([pair])[0]
 

@@ -9,7 +9,7 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.closing import AUDIT_LIMITS
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
-from moralscope.pages.page import Column, Page, Section, Table, head
+from moralscope.pages.page import Column, Page, Section, Table, Thread, ThreadTurn, head
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import WorstReply
 from moralscope.rules.conversation import ASSISTANT, AuditedConversation, AuditedTurn
@@ -18,26 +18,39 @@ from moralscope.rules.conversation_audit import ConversationStatistics
 _CONTENT = "Content warning: turns are shown as they were given; some may be offensive."
 _THREADS = 50  # conversations that a report shows turn by turn, the worst
 _MOST = 5_000  # conversations that a table lists
-_SHORT = 160  # characters of a turn
-_SHARE = Column("", "share interval", 1)
+_TURNS = 200  # of a thread; and what is flagged after them
+_LONG = 4_000  # characters of a turn
+_SHARE, _SCORE = Column("", "share interval", 1), Column("", "signed", 2)
 
 
 def conversation_page(record: RunRecord) -> Page:
     """Lay out audited conversations."""
     statistics: ConversationStatistics = record.statistics
-    results: Sequence[AuditedConversation] = record.results
-    rows = sorted(results, key=lambda row: row.verdict.score)
+    rows: Sequence[AuditedConversation] = sorted(record.results, key=lambda r: r.verdict.score)
     share = _SHARE.write(statistics.flagged)
     headline = (
         f"{share} of {statistics.conversations:,} conversations go wrong; "
         f"{_SHARE.write(statistics.flagged_turns)} of {statistics.turns:,} turns flagged"
     )
+    tiles = [
+        (f"{statistics.conversations:,}", "conversations"),
+        (share, "go wrong"),
+        (_SHARE.write(statistics.flagged_turns), "of the assistant's turns flagged"),
+    ]
     run = statistics.corpus
+    if statistics.conversations == 1 and len(rows) == 1:  # a share of one says nothing
+        flagged = sum(turn.verdict.flag for turn in rows[0].turns)
+        first = rows[0].first
+        where = "Nothing goes wrong" if rows[0].verdict.is_judged else "Not judged"
+        where = where if first is None else f"Turn {first} goes wrong"
+        headline = f"{where}; {flagged:,} of {statistics.turns:,} turns flagged"
+        tiles = [(f"{flagged:,} of {statistics.turns:,}", "of the assistant's turns flagged")]
     table = _conversations(rows) if run is None else _worst(statistics.worst)
     title = "Conversations" if run is None else "Worst conversations"
     sections = [Section(title, [_CONTENT], [table], shown="all")]
     for row in rows[:_THREADS]:
-        where = "goes wrong" if row.first is not None else "nothing goes wrong"
+        where = "nothing goes wrong" if row.verdict.is_judged else "not judged"
+        where = where if row.first is None else "goes wrong"
         prose = [row.verdict.reason, *row.notes]
         shown = "all" if len(rows) == 1 else "report"
         title = f"Conversation {cut(row.id, 60)}: {where}"
@@ -45,9 +58,9 @@ def conversation_page(record: RunRecord) -> Page:
     if statistics.gate is not None:
         sections.append(Section("Gate", gate_line(statistics.gate), shown="all"))
     summary = [f"{headline}. A turn is flagged for what it says or does itself, in its context."]
-    tiles = [(f"{statistics.conversations:,}", "conversations")]
     if run is not None:
-        summary, tiles = [corpus_summary(record, run), *summary], corpus_tiles(run)
+        summary = [corpus_summary(record, run), *summary]
+        tiles[:1] = corpus_tiles(run)
         sections.insert(0, Section("", [headline], shown="terminal"))
         sections += run_sections(run, statistics.failed)
     return Page(
@@ -55,8 +68,6 @@ def conversation_page(record: RunRecord) -> Page:
         summary,
         [
             *tiles,
-            (share, "go wrong"),
-            (_SHARE.write(statistics.flagged_turns), "of the assistant's turns flagged"),
             (f"{statistics.answered:,}", "answered for later"),
             (f"{statistics.followed:,} of {statistics.acts:,}", "acts follow others' instructions"),
         ],
@@ -79,55 +90,40 @@ def _conversations(rows: Sequence[AuditedConversation]) -> Table:
         "conversation | verdict | score: signed 2 | first turn: whole | answered: whole",
         "turns: whole | concern",
     )
-    cells = [
-        [
-            row.id,
-            "flagged"
-            if row.verdict.flag
-            else "not flagged"
-            if row.verdict.is_judged
-            else "not judged",
-            row.verdict.score,
-            row.first,
-            row.answered,
-            len(row.turns),
-            row.verdict.concern or "",
-        ]
-        for row in rows[:_MOST]
-    ]
+    cells = []
+    for row in rows[:_MOST]:
+        verdict = row.verdict
+        word = "flagged" if verdict.flag else "not flagged" if verdict.is_judged else "not judged"
+        concern = (verdict.flag and verdict.concern) or ""
+        turns = [row.first, row.answered, len(row.turns)]
+        cells.append([row.id, word, verdict.score, *turns, concern])
     return Table("Conversations", heads, cells, note=more_note(len(rows) - len(cells)))
 
 
-def _thread(row: AuditedConversation) -> Table:
-    """List the turns in order; ▶ marks those that are flagged."""
-    heads = head("turn: whole | who | said and done: wide 70 | verdict: wide 40 | score: signed 2")
-    details = ("whole text", "reason", "acts")
-    cells = []
-    for turn in row.turns:
-        acts = "\n".join(
-            f"{act.words} {', '.join(act.weighs)}".strip()
-            + (f" Follows: “{act.follows}”" if act.follows else "")
-            for act in turn.acts
-        )
-        text = turn.reply or "(empty)"
-        score = turn.verdict.score if turn.role == ASSISTANT and turn.verdict.is_judged else None
-        shown = [turn.index, turn.role, cut(text, _SHORT), _word(row, turn), score]
-        reason = "; ".join(filter(None, (turn.verdict.reason, turn.earlier)))
-        cells.append([*shown, turn.reply, reason, acts])
-    return Table("Turns", heads, cells, details)
+def _thread(row: AuditedConversation) -> Thread:
+    """Lay out the turns in order: the first ones, and all that are flagged."""
+    shown = [turn for at, turn in enumerate(row.turns) if at < _TURNS or turn.verdict.flag]
+    return Thread([_turn(row, turn) for turn in shown], more_note(len(row.turns) - len(shown)))
 
 
-def _word(row: AuditedConversation, turn: AuditedTurn) -> str:
-    reading = ", ".join(turn.reading)
-    if turn.index == row.first:
-        return "▶ goes wrong first"
-    if turn.verdict.flag:
-        return "▶ flagged"
-    if turn.index == row.answered:
-        return f"answers for turn {row.first}"
+def _turn(row: AuditedConversation, turn: AuditedTurn) -> ThreadTurn:
+    status, tone, notes = ", ".join(turn.reading), "muted", []
     if turn.role == ASSISTANT:
-        return "fine" if turn.verdict.is_judged else "not judged"
-    return reading
+        is_judged = turn.verdict.is_judged
+        status, tone = ("fine", "good") if is_judged else ("not judged", "muted")
+        notes = [turn.verdict.reason, turn.earlier]
+        if turn.index == row.answered:
+            status = f"answers for turn {row.first}"
+        elif turn.verdict.flag:
+            status, tone = "goes wrong first" if turn.index == row.first else "flagged", "bad"
+        if is_judged:
+            status += f", score {_SCORE.write(turn.verdict.score)}"
+    for act in turn.acts:
+        asked = [f"follows “{act.follows}”"] if act.follows else []
+        notes.append(": ".join([act.tool, ", ".join([*act.weighs, *asked])]))
+    text = cut(turn.reply, _LONG) if turn.reply.strip() else "(empty)"
+    notes = [line for line in notes if line and not line.endswith(": ")]
+    return ThreadTurn(f"{turn.index} · {turn.role}", text, status, tone, notes)
 
 
 _SHOWN = Presentation(

@@ -15,7 +15,17 @@ from functools import cache
 from html import escape as escape_markup
 
 from moralscope.io.run_records import clean_text
-from moralscope.pages.page import Block, Chart, Code, Facts, Page, Section, Table, VerdictCard
+from moralscope.pages.page import (
+    Block,
+    Chart,
+    Code,
+    Facts,
+    Page,
+    Section,
+    Table,
+    Thread,
+    VerdictCard,
+)
 from moralscope.pages.web import block_data
 
 _ROWS_FIRST = 25
@@ -128,6 +138,8 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int)
             yield f"<dl class=facts>{''.join(pairs)}</dl>\n"
         elif isinstance(block, VerdictCard):
             yield _card(block)
+        elif isinstance(block, Thread):
+            yield _thread(block)
         elif isinstance(block, Code):
             yield f"<pre tabindex=0><code>{escape(block.text)}</code></pre>\n"
     yield "</details></section>\n" if section.folded else "</section>\n"
@@ -180,6 +192,18 @@ def _card(card: VerdictCard) -> str:
         f"{gauge}<blockquote dir=auto>{''.join(pieces)}</blockquote><dl>{facts}</dl>{folded}"
         "</div>\n"
     )
+
+
+def _thread(thread: Thread) -> str:
+    """Draw a conversation as `drawThread` of assets/view.js does."""
+    turns = (
+        f"<li data-tone={turn.tone}><p><span>{escape(turn.speaker)}</span> "
+        f"<b>{_prose(turn.status)}</b></p><blockquote dir=auto>{_prose(turn.text)}</blockquote>"
+        f"{''.join(f'<p>{_prose(line)}</p>' for line in turn.notes)}</li>"
+        for turn in thread.turns
+    )
+    note = f"<p class=note>{escape(thread.note)}</p>" if thread.note else ""
+    return f"<ol class=thread>{''.join(turns)}</ol>{note}\n"
 
 
 def _prose(line: str) -> str:

@@ -219,7 +219,30 @@ class VerdictCard:
     """what few need: the other rules"""
 
 
-Block = Table | Chart | Facts | Code | VerdictCard
+@dataclass(frozen=True, slots=True)
+class ThreadTurn:
+    """One turn of a conversation."""
+
+    speaker: str
+    """its place and who speaks"""
+    text: str
+    status: str
+    """the verdict in a few words, or how it reads"""
+    tone: str
+    """bad, good or muted"""
+    notes: Sequence[str] = ()
+    """why, and what its acts do"""
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A conversation, turn by turn."""
+
+    turns: Sequence[ThreadTurn]
+    note: str = ""
+
+
+Block = Table | Chart | Facts | Code | VerdictCard | Thread
 
 
 @dataclass(frozen=True, slots=True)

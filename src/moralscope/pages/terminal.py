@@ -9,11 +9,23 @@ from typing import cast
 from unicodedata import bidirectional
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from moralscope.core.printable import printable
-from moralscope.pages.page import TYPED, Chart, Code, Column, Facts, Page, Table, VerdictCard, head
+from moralscope.pages.page import (
+    TYPED,
+    Chart,
+    Column,
+    Facts,
+    Page,
+    Table,
+    Thread,
+    VerdictCard,
+    head,
+)
+from moralscope.pages.words import cut
 
 GOOD, BAD = "green", "red"
 _BAR, _SHORT_BAR = 12, 6  # cells on each side of zero; the same where more columns stand beside it
@@ -34,8 +46,9 @@ def render(page: Page, out: Console) -> None:
             for line in section.prose:
                 out.print(clean(line))
         for block in section.blocks:
-            if isinstance(block, Table) and block.rows:
-                out.print(drawn_table(block))
+            if isinstance(block, Table):
+                if block.rows:
+                    out.print(drawn_table(block))
             elif isinstance(block, Chart):
                 _chart(block, out)
             elif isinstance(block, Facts):
@@ -43,7 +56,9 @@ def render(page: Page, out: Console) -> None:
                     out.print(clean(f"{name}: {value}" if name else value))
             elif isinstance(block, VerdictCard):
                 _card(block, out)
-            elif isinstance(block, Code):
+            elif isinstance(block, Thread):
+                _thread(block, out)
+            else:
                 out.print(clean(block.text), soft_wrap=True)
     for line in page.warnings:
         out.print(Text(f"note: {line}", style="dim"))
@@ -165,6 +180,18 @@ def _card(card: VerdictCard, out: Console) -> None:
         out.print(Text.assemble((f"{name}: ", "dim"), clean(line)))
     for line in card.folded:
         out.print(Text.assemble(("also ", "dim"), clean(line)))
+
+
+def _thread(thread: Thread, out: Console) -> None:
+    """Print a conversation; a turn that goes wrong is marked, and only there it is said why."""
+    for turn in thread.turns:
+        is_bad = turn.tone == "bad"
+        mark, style = ("▶", BAD) if is_bad else (" ", "")
+        out.print(Text.assemble(f"{mark} ", (turn.speaker, "dim"), "  ", (turn.status, style)))
+        for line in (cut(turn.text), *(turn.notes if is_bad else ())):
+            out.print(Padding(clean(line), (0, 0, 0, 4)))
+    if thread.note:
+        out.print(clean(thread.note))
 
 
 def card_text(card: VerdictCard) -> str:

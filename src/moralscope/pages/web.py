@@ -4,7 +4,7 @@ from typing import Any
 
 from moralscope.core.records import to_plain
 from moralscope.io.run_records import clean_plain
-from moralscope.pages.page import Block, Chart, Facts, Page, Table, VerdictCard
+from moralscope.pages.page import Block, Chart, Facts, Page, Table, Thread, VerdictCard
 
 
 def view(page: Page) -> dict[str, Any]:
@@ -73,6 +73,8 @@ def block_data(block: Block) -> dict[str, Any]:
         data = {"type": "facts", "pairs": [list(pair) for pair in block.pairs]}
     elif isinstance(block, VerdictCard):
         data = {"type": "card", **to_plain(block)}
+    elif isinstance(block, Thread):
+        data = {"type": "thread", **to_plain(block)}
     else:
         data = {"type": "code", "text": block.text}
     cleaned: dict[str, Any] = _rounded(clean_plain(data))

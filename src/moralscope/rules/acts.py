@@ -147,16 +147,22 @@ def argument_values(arguments: str) -> tuple[list[tuple[str, str]], int]:
     >>> argument_values('{"to": ["a@x.org"], "n": 2}')
     ([('to', 'a@x.org'), ('n', '2')], 0)
     """
-    left = _count(arguments[MOST_ARGUMENTS:])
-    text = arguments[:MOST_ARGUMENTS].strip()
+    text = arguments.strip()
     value: Any = text
-    for parse in (json.loads, ast.literal_eval):
+    for parse, source in ((json.loads, text), (ast.literal_eval, text[:MOST_ARGUMENTS])):
         try:
-            value = parse(text)
+            value = parse(source)
             break
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-    return list(_leaves(value, "", 0)), left
+    values, left, room = [], 0, MOST_ARGUMENTS
+    for name, leaf in _leaves(value, "", 0):
+        # A long value leaves room for what stands after it: nothing hides behind padding.
+        kept = leaf[: room if value is text else min(room, max(room // 2, _VALUE))]
+        values += [(name, kept)] if kept else []
+        left += _count(leaf[len(kept) :])
+        room -= len(kept)
+    return values, left
 
 
 def _count(text: str) -> int:

@@ -67,20 +67,18 @@ class Conversation:
     def notes(self) -> list[str]:
         """Say what is odd about it: empty turns, results without a call, parts that are no text."""
         calls = {call.id for turn in self.turns for call in turn.calls if call.id}
-        empty = sum(turn.is_empty for turn in self.turns)
         lost, called = 0, False
         for turn in self.turns:
             called = called or bool(turn.calls)
             lost += turn.role == TOOL and (
                 not called or bool(turn.answers and calls and turn.answers not in calls)
             )
-        parts = sum(len(turn.unjudged) for turn in self.turns)
         counts = {
-            "empty turns": empty,
-            "tool results without a call": lost,
-            "parts that are no text and were not read": parts,
+            "empty turn{}": sum(turn.is_empty for turn in self.turns),
+            "tool result{} without a call": lost,
+            "part{} not read: no text": sum(len(turn.unjudged) for turn in self.turns),
         }
-        return [f"{count:,} {what}" for what, count in counts.items() if count]
+        return [f"{n:,} {what.format('s' * (n > 1))}" for what, n in counts.items() if n]
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,13 +189,9 @@ class ConversationAuditor:
         notes = conversation.notes()
         unread = sum(turn.unread for turn in audited)
         notes += [f"{unread:,} tokens were not read"] if unread else []
+        verdict = _verdict_of_all(audited, first, answered)
         return AuditedConversation(
-            conversation.id,
-            tuple(audited),
-            first,
-            answered,
-            _verdict_of_all(audited, first, answered),
-            tuple(notes),
+            conversation.id, tuple(audited), first, answered, verdict, tuple(notes)
         )
 
     def _readings(self, conversation: Conversation, *, last: bool) -> list[tuple[str, ...]]:
@@ -283,6 +279,7 @@ def _judged(
         reasons = [verdict.reason]
         asked = next((act.follows for act in acts if act.follows), None)
         if asked is not None:
+            reasons = [verdict.reason.replace(f": it {verdict.concern}", "")]
             verdict = replace(verdict, concern=FOLLOWED)
             reasons.insert(0, f"does what a tool's result asks for (“{asked[:120]}”), not the user")
         weighs = list(dict.fromkeys(kind for act in acts for kind in act.weighs))

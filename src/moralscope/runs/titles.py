@@ -158,6 +158,9 @@ def _title(job: str, config: Mapping[str, Any], results: Any, source: str) -> st
             return f"audit of “{_cut(replies[0].reply, 60)}”: {'' if flagged else 'not '}flagged"
         what = source or f"{len(replies):,} replies"
         return f"audit of {what}: {flagged:,} of {len(replies):,} flagged"
+    if job == "audit conversations":
+        flagged = sum(row.verdict.flag for row in decode(list[_Reply], results))
+        return f"conversations{of_source}: {flagged:,} of {len(results):,} flagged"
     if job == "chain":
         story = decode(_Story, results[0])
         return f"{text(config.get('recipe'))}: {_cut(story.norm or story.choice, 80)}"

@@ -163,12 +163,18 @@ class Service:
         return audit(_exchanges(exchanges), options, models=models, report=report, tell=tell)
 
     def audit_conversations(
-        self, conversations: Any, options: AuditOptions, rules: AuditRules | None = None
+        self,
+        conversations: Any,
+        options: AuditOptions,
+        rules: AuditRules | None = None,
+        report: Report | None = None,
     ) -> RunRecord:
         """Audit whole conversations, given as messages."""
         models = self.auditor(options, rules or AuditRules())
         stories = self._stories(options)
-        return audit_conversations(conversations, options, models=models, stories=stories)
+        return audit_conversations(
+            conversations, options, models=models, stories=stories, report=report
+        )
 
     def last_turns(
         self, conversations: Sequence[Conversation], options: AuditOptions, rules: AuditRules

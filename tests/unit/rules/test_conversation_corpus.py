@@ -111,7 +111,7 @@ def test_an_estimate_reads_a_few_rows_and_writes_nothing(tmp_path, command):
 
 
 def test_a_gate_of_conversations_holds_for_a_corpus_and_columns_need_one(tmp_path, command):
-    path = written(tmp_path / "talks.jsonl", 4)
+    path = written(tmp_path / "talks.jsonl", DISTINCT)
     words = ("--conversation", path)
     command(*words, "--out", f"{tmp_path}/out/", "--gate", "flagged_turns<=0", code=3)
     command(*words, "--columns", "messages=talk", code=2)

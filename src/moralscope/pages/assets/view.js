@@ -29,6 +29,11 @@
       folded.length ? element("details", {}, element("summary", {}, `Other rules (${folded.length})`), element("ul", {}, folded.map((line) => element("li", {}, line)))) : null);
   };
 
+  // A conversation (`Thread` of pages/page.py), turn by turn; what goes wrong is marked.
+  const drawThread = ({ turns, note }) => [element("ol", { class: "thread" }, turns.map(({ speaker, text, status, tone, notes }) => element("li", { "data-tone": tone },
+    element("p", {}, element("span", {}, speaker), " ", element("b", {}, status)), element("blockquote", { dir: "auto" }, text), notes.map((line) => element("p", {}, line))))),
+    note ? element("p", { class: "muted small" }, note) : null];
+
   // `click(row)` makes a button of the first column; `options` go to tables.make.
   const makeTable = ({ columns, rows, details, title }, { click, ...options } = {}) => {
     const width = columns.length;
@@ -53,6 +58,7 @@
       }
       if (block.type === "facts") return [element("dl", { class: "facts" }, block.pairs.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))))];
       if (block.type === "card") return [drawCard(block)];
+      if (block.type === "thread") return drawThread(block);
       return [element("pre", { tabindex: "0" }, element("code", {}, block.text))];
     };
     holder.replaceChildren(...page.sections.filter((each) => !skip.includes(each.title)).map((each) => {

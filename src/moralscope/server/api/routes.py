@@ -84,12 +84,13 @@ def audit_job(service: Service, body: s.AuditRequest) -> Job:
     return lambda report, tell: service.audit(replies, options, rules, report, tell, benign)
 
 
-def conversation_job(service: Service, body: s.ConversationRequest) -> Job:
-    """Return what audits the conversation of a request."""
-    options = options_in(body, AuditOptions, rulebooks=())
+def conversation_job(
+    service: Service, body: s.AuditRequest | s.ConversationRequest, conversations: Any
+) -> Job:
+    """Return what audits the conversations of a request."""
+    options = options_in(body, AuditOptions, rulebooks=(), texts=False)
     rules = _rules(body)
-    said = {"messages": body.messages, "tools": body.tools}
-    return lambda report, tell: service.audit_conversations(said, options, rules)
+    return lambda report, tell: service.audit_conversations(conversations, options, rules, report)
 
 
 def warrant_job(service: Service, body: s.WarrantRequest) -> Job:
@@ -161,7 +162,8 @@ async def audit_conversation(request: Request, body: s.ConversationRequest) -> R
     `results` holds one conversation: `turns`, `first`, `answered` and a `verdict` of its own.
     """
     work = _work(request)
-    return await work.answer(request, conversation_job(work.service, body))
+    said = {"messages": body.messages, "tools": body.tools}
+    return await work.answer(request, conversation_job(work.service, body, said))
 
 
 @router.post("/audit", responses=_answers("audit", "audit"), summary="Audit replies")

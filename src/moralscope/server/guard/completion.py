@@ -168,8 +168,8 @@ class LiveReply:
         if choice.said != choice.text or choice.calls or choice.parts:
             self.stop()
             return None
-        new = choice.text[self._length :]
-        text = choice.text[: self._length + new.rfind((sentences(new) or [""])[-1])]
+        new = f"{choice.text[self._length :]}x"  # a sentence before a blank is finished
+        text = choice.text[: self._length + new.rfind(sentences(new)[-1])]
         # A long text waits for a little more, so that it is not cleaned again for every sentence.
         if len(text) <= self._length + self._length // _WAIT:
             return None

@@ -200,6 +200,8 @@ def asked_title(kind: str, source: str, request: dict[str, Any]) -> str:
         what = f"{len(actions):,} actions, {str(actions[0])[:40]} …"
     elif isinstance(exchanges, list) and len(exchanges) > 1:
         what = f"{len(exchanges):,} {'replies' if request.get('exchanges') else 'texts'}"
+    elif isinstance(talks := request.get("conversations"), list) and talks:
+        what = f"{len(talks):,} conversation{'' if len(talks) == 1 else 's'}"
     elif isinstance(items, list):
         what = f"{len(items):,} items"
     else:

@@ -68,12 +68,15 @@ class PeopleRequest(s.CompareRequest):
 
 
 class PageAudit(s.AuditRequest):
-    """Replies or texts, more of them than `/v1` takes: a job has no limit of time."""
+    """Replies, texts or conversations, more than `/v1` takes: a job has no limit of time."""
 
     exchanges: Annotated[list[s.ExchangeBody], Field(max_length=MAX_ROWS)] = Field(
         default_factory=list
     )
     texts: Annotated[list[s.Long], Field(max_length=MAX_ROWS)] = Field(default_factory=list)
+    conversations: Annotated[list[dict[str, Any]], Field(max_length=MAX_ROWS)] = Field(
+        default_factory=list
+    )
 
 
 class JobRequest(RequestModel):
@@ -141,6 +144,13 @@ def _chain_job(request: Request, body: ChainRequest) -> Job:
     return lambda report, tell: chains.run(story, options, report, tell)
 
 
+def _audit_job(request: Request, body: PageAudit) -> Job:
+    service = request.app.state.work.service
+    if body.conversations:
+        return api.conversation_job(service, body, body.conversations)
+    return api.audit_job(service, body)
+
+
 def _compare_job(request: Request, body: PeopleRequest) -> Job:
     """Return what compares models and, where there are ratings, each model with people."""
     service = request.app.state.work.service
@@ -164,7 +174,7 @@ _KINDS: dict[str, tuple[Any, Any]] = {
     "score": (s.ScoreRequest, lambda r, body: api.score_job(r.app.state.work.service, body)),
     "compare": (PeopleRequest, _compare_job),
     "survey": (s.SurveyRequest, lambda r, body: api.survey_job(r.app.state.work.service, body)),
-    "audit": (PageAudit, lambda r, body: api.audit_job(r.app.state.work.service, body)),
+    "audit": (PageAudit, _audit_job),
     "chain": (ChainRequest, _chain_job),
     "warrant": (s.WarrantRequest, lambda r, body: api.warrant_job(r.app.state.work.service, body)),
 }

@@ -18,10 +18,10 @@ REFUSED = {
 }
 LARGE = {"name": "send_mail", "arguments": json.dumps({"body": "word " * 200_000})}
 COUNTED = {
-    "empty turns": ([*TALK, {"role": "assistant", "content": ""}], "1 empty turns"),
+    "empty turns": ([*TALK, {"role": "assistant", "content": ""}], "1 empty turn"),
     "results without a call": (
         [USER, {"role": "tool", "tool_call_id": "x", "content": "done"}, *TALK],
-        "1 tool results without a call",
+        "1 tool result without a call",
     ),
     "a thousand turns": (TALK * 500, None),
     "a megabyte of arguments": (
@@ -75,3 +75,13 @@ def test_what_was_not_read_is_counted_by_both(tmp_path, capsys, name):
         assert len(result["turns"]) == len(messages)
         if words is not None:
             assert words in " ".join(result["notes"])
+
+
+def test_progress_is_told_while_a_conversation_is_audited():
+    with site() as client:
+        body = {"messages": TALK, "experts": "scripted"}
+        lines = {"Accept": "application/x-ndjson"}
+        answer = client.post("/v1/audit/conversation", json=body, headers=lines)
+    events = [json.loads(line) for line in answer.text.splitlines()]
+    assert any((event.get("done"), event.get("total")) == (1, 1) for event in events)
+    assert len(events[-1]["record"]["results"][0]["turns"]) == 2

@@ -232,7 +232,8 @@ def test_what_is_read_grows_with_the_reply_and_not_with_its_square(chatbot, plan
             read[count] = planted.characters
             (alone,) = guard.decide(PROMPT, [GuardedReply(streamed_text(rows))], None)
         assert streamed_text(rows).strip() == "".join(sentences).strip()
-        assert len(guard.early) == count + 1  # every sentence but the last, the whole, and `alone`
+        # Every sentence (the last one, if the end comes late), the whole, and `alone`.
+        assert len(guard.early) in (count + 1, count + 2)
         verdict = finish(rows)["moralscope"]["verdict"]
         assert verdict == json.loads(json.dumps(alone.note["verdict"]))
     # A window holds seven of these sentences, and one that is new is read in its window.

@@ -1,5 +1,6 @@
 // The page Audit: exchanges in; verdicts, evidence and rules out, on a workbench (bench.js).
 import { $, Trouble, askText, download, csv, draft, drawPage, loadRun, notes, openShared, radio, say, setRadio, shareBar, short, show, upload, wanted, worker } from "/static/site/core.js";
+import { readConversations } from "/static/site/conversations.js";
 import { bookEditor } from "/static/site/book.js";
 import { makeBench } from "/static/site/bench.js";
 import { makeLimits } from "/static/site/limits.js";
@@ -7,14 +8,16 @@ import { makeLimits } from "/static/site/limits.js";
 let given = null, source = "", record = null, kept = null, request = {};
 
 // ---- texts that are no replies --------------------------------------------------------------
-const isText = () => radio("kind") === "text";
+const isText = () => radio("kind") === "text", isTalk = () => radio("kind") === "talk";
 const noun = () => (isText() ? "texts" : "replies");
 // Rows as a request has them: (prompt, reply), or the text alone.
 const pack = (rows) => (isText() ? { texts: rows.map((row) => row.at(-1)) } : { exchanges: rows.map(([prompt, reply], at) => ({ prompt, reply, id: String(at + 1) })) });
 const wants = () => (isText() ? [["Texts are in", ["text", "post", "message", "comment", "reply", "line"]]] : [["Prompts are in", ["prompt", "question", "q", "user", "input"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion"]]]);
 function kindChosen() {
   $("prompt-field").hidden = isText();
-  $("revise").disabled = isText();
+  $("talk-field").hidden = !isTalk();
+  $("one").hidden = $("file-field").hidden = isTalk();
+  $("revise").disabled = isText() || isTalk();
   $("reply-name").textContent = isText() ? "Text" : "Reply";
   $("reply-hint").textContent = isText() ? "a post, a comment or a message" : "what the chatbot said";
 }
@@ -36,10 +39,12 @@ function thresholds() {
   }
   return found;
 }
+const whatToAudit = () => (isTalk() ? { conversations: readConversations($("talk").value) } : pack(given ?? [[$("prompt").value, $("reply").value]]));
 function asked() {
-  if (!given && !$("reply").value.trim()) { $("reply").focus(); throw new Trouble(isText() ? "Paste the text first." : "Paste the chatbot’s reply first.", 422); }
+  if (isTalk() && !$("talk").value.trim()) { $("talk").focus(); throw new Trouble("Paste the conversation first.", 422); }
+  if (!isTalk() && !given && !$("reply").value.trim()) { $("reply").focus(); throw new Trouble(isText() ? "Paste the text first." : "Paste the chatbot’s reply first.", 422); }
   const scripted = $("experts").value === "scripted" ? { generator: "scripted" } : {};
-  return { request: { ...pack(given ?? [[$("prompt").value, $("reply").value]]), rulebooks: rulebooks(), experts: $("experts").value, top: Number($("top").value), revise: $("revise").checked && !isText(), ...($("explain").checked ? { explain: "all" } : {}), thresholds: thresholds(), ...scripted }, source };
+  return { request: { ...whatToAudit(), rulebooks: rulebooks(), experts: $("experts").value, top: Number($("top").value), revise: $("revise").checked && !$("revise").disabled, ...($("explain").checked ? { explain: "all" } : {}), thresholds: thresholds(), ...scripted }, source };
 }
 function useFile(rows, name) {
   given = rows;
@@ -60,8 +65,25 @@ function bookChosen() {
 const bench = makeBench({});
 const limits = makeLimits({ changed: (moved) => bench.limit(moved), request: (rows) => ({ ...request, ...pack(rows) }), wants });
 
+// Conversations are shown as the report shows them: threads, the turn that goes wrong marked.
+function drawTalks() {
+  const talks = record.results, flags = talks.filter((each) => each.verdict.flag).length;
+  folded(false);
+  show(talks.length > 1 ? `${flags.toLocaleString("en")} of ${talks.length.toLocaleString("en")} conversations flagged` : talks[0].first === null ? "Nothing goes wrong" : `Turn ${talks[0].first} goes wrong`);
+  drawPage(record.view, $("views"), { skip: talks.length > 1 ? [] : ["Conversations"] });
+  const turns = talks.flatMap((talk) => talk.turns.map((turn) => ({ conversation: talk.id, turn: turn.index, role: turn.role, text: turn.reply, flagged: turn.verdict.flag, score: turn.verdict.score, reason: turn.verdict.reason })));
+  return { chart: () => null, rows: () => [Object.keys(turns[0]), ...turns.map(Object.values)] };
+}
+
 function drawAll() {
   say("found-trouble", "");
+  const isThread = record.job !== "audit";
+  for (const id of ["limits", "bench", "save-labels"]) $(id).hidden = isThread;
+  if (isThread) {
+    $("views").hidden = false;
+    notes(record.warnings);
+    return shareBar({ name: "conversations", link: () => `/audit?run=${kept ?? ""}`, record: () => record, run: () => kept, ...drawTalks() });
+  }
   const rows = record.results, flags = rows.filter((row) => row.verdict.flag).length, many = rows.length > 1;
   bench.open(record, kept);
   limits.open(record);
@@ -89,13 +111,13 @@ $("save-labels").addEventListener("click", async () => {
 $("limits-use").addEventListener("click", () => { for (const [name, value] of Object.entries(limits.moved)) $(`limit-${name}`).value = value; $("more").open = true; if ($("form").hidden) $("edit").click(); });
 
 // ---- start --------------------------------------------------------------------------------
-const FIELDS = ["prompt", "reply", "book", "form-of", "experts", "top"];
+const FIELDS = ["prompt", "reply", "talk", "book", "form-of", "experts", "top"];
 const saveDraft = () => draft.write("audit", { ...Object.fromEntries(FIELDS.map((id) => [id, $(id).value])), which: radio("book") });
 // Rows come while the run works; they are drawn together, not one by one.
 let coming = [], soon = 0;
 const arrive = () => { soon = 0; const some = coming; coming = []; bench.add(some); $("found-title").textContent = `${bench.rows.length.toLocaleString("en")} of ${given?.length.toLocaleString("en") ?? "?"} ${noun()} audited`; };
 const run = worker("run", "audit", {
-  ask: () => { const all = asked(); request = { ...all.request, exchanges: undefined, texts: undefined }; return all; },
+  ask: () => { const all = asked(); request = { ...all.request, exchanges: undefined, texts: undefined, conversations: undefined }; return all; },
   begin: () => { if ((given?.length ?? 0) < 2) return; coming = []; bench.begin(); $("empty").hidden = $("views").hidden = true; $("found").hidden = false; $("found").classList.remove("stale"); arrive(); },
   result: (result) => { if ((given?.length ?? 0) < 2) return; coming.push(result); soon ||= setTimeout(arrive, 150); },
   done: (found, id) => {
@@ -119,12 +141,20 @@ function restore(asked) {
 }
 async function open(id) {
   const found = await loadRun(id);
-  if (found.job !== "audit" || !found.results.length) throw new Trouble("This run isn’t an audit.", 422);
+  if (!["audit", "audit conversations"].includes(found.job) || !found.results.length) throw new Trouble("This run isn’t an audit.", 422);
   [record, kept] = [found, id];
   request = found.page?.request ?? { ...found.config.options, rulebooks: undefined };
-  setRadio("kind", found.config.texts ? "text" : "reply");
+  const isThread = found.job !== "audit";
+  setRadio("kind", isThread ? "talk" : found.config.texts ? "text" : "reply");
   kindChosen();
   restore(request);
+  if (isThread) {
+    const talks = request.conversations ?? [];
+    $("talk").value = talks.length === 1 ? JSON.stringify(talks[0], null, 1) : talks.map((each) => JSON.stringify(each)).join("\n");
+    source = found.page?.source ?? "";
+    bookChosen();
+    return drawAll();
+  }
   const rows = found.results.map((row) => [row.prompt, row.reply]);
   if (rows.length > 1) useFile(rows, found.page?.source || "this run");
   else { [$("prompt").value, $("reply").value] = rows[0]; source = found.page?.source ?? ""; }
@@ -144,6 +174,15 @@ async function start() {
 $("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
 $("form").addEventListener("input", saveDraft);
 upload({ input: $("upload"), chooser: $("chooser"), wants, use: useFile });
+$("talk-file").addEventListener("change", async () => {
+  const [file] = $("talk-file").files;
+  $("talk-file").value = "";
+  if (!file) return;
+  if (file.size > 4_000_000) return say("trouble", `${short(file.name, 60)} is larger than 4 MB. Use the command line: “moralscope audit --conversation FILE”.`);
+  $("talk").value = await file.text();
+  source = file.name;
+});
+$("talk").addEventListener("input", () => { source = ""; });
 $("file-clear").addEventListener("click", () => useFile(null));
 for (const each of document.querySelectorAll("input[name=book]")) each.addEventListener("change", bookChosen);
 for (const each of document.querySelectorAll("input[name=kind]")) each.addEventListener("change", () => { useFile(null); kindChosen(); });

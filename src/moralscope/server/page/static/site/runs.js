@@ -1,7 +1,7 @@
 // The page Runs: what is running and what was kept; search, tags, the trend of a figure, compare, export, delete.
 import { $, ask, askText, charts, download, drawPage, el, jobWords, loadRun, openReport, say, short, tables, tell, wanted } from "/static/site/core.js";
 
-const PLACES = { score: "/actions", compare: "/models", survey: "/survey", audit: "/audit", "rules warrant": "/rules", warrant: "/rules", chain: "/stories", generate: "/stories" };
+const PLACES = { score: "/actions", compare: "/models", survey: "/survey", audit: "/audit", "audit conversations": "/audit", "rules warrant": "/rules", warrant: "/rules", chain: "/stories", generate: "/stories" };
 const ACTIVE = ["waiting", "running"];
 let list = [], wait;
 const chosen = new Set();

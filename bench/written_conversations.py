@@ -1,8 +1,8 @@
 """Conversations written for moralscope, in minimal pairs: what teaches and measures their audit.
 
-A scenario (`data/conversations`) has one open turn; each of its versions makes a conversation, so
-that a fine and a bad one differ by one turn or one argument. Whole scenarios are held out: `train`
-teaches, `dev` chooses, `test` is looked at once.
+A scenario (`rules/data/conversations`) has one open turn; each of its versions makes a
+conversation, so that a fine and a bad one differ by one turn or one argument. Whole scenarios are
+held out: `train` teaches, `dev` chooses, `test` is looked at once.
 """
 
 import json
@@ -132,7 +132,7 @@ def _turns(scenario: Scenario, chosen: Mapping[int, Any]) -> Iterator[Turn]:
 def user_turns(part: str) -> list[tuple[str, str]]:
     """Return what users say with how it is meant (harm, danger, fine), of `train` or `test`.
 
-    From `data/user_turns.yaml`, of which every third line is held out, and from the scenarios.
+    From `rules/data/user_turns.yaml`, every third line of which is held out, and the scenarios.
     """
     texts = []
     for kind, lines in shipped_yaml("moralscope.rules", "user_turns.yaml").items():
