@@ -15,7 +15,7 @@ EXPERTS = ("mpnet", "minilm", "scripted")
 DEFAULT_EXPERTS = "mpnet"  # what judges where nobody is named
 LARGE = "large"
 AUDITORS = ("mpnet", "minilm", LARGE, "scripted")  # experts for rules and replies
-GENERATORS = ("smollm2", "scripted")
+GENERATORS = ("smollm2", "qwen", "scripted")  # what writes replies
 
 EncoderName = Annotated[
     str,

@@ -33,8 +33,6 @@ _LOGIT_ROWS = 256  # tokens whose logits are in memory at once: a vocabulary has
 class CausalModel(LocalGenerator):
     """A folder with a causal model, and LoRA weights on top where given."""
 
-    exact_on_gpu = True  # in bfloat16 a log-probability is off by some hundredths
-
     def __init__(
         self,
         folder: Path,

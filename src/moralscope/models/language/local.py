@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 
 _CPU_ROWS = 128  # candidates written at a time
 _GPU_ROWS = 2048
-_GPU_SPARE = 3  # times the size of float32 weights that must be free to keep them so on a GPU
+_GPU_SPARE = 3  # times the size of float32 weights that must be free to keep them so on a GPU: in
+# bfloat16 a log-probability is off by some hundredths
 
 
 class LocalGenerator:
@@ -29,8 +30,6 @@ class LocalGenerator:
 
     `batch` candidates are written at a time; by default as many as suit the machine.
     """
-
-    exact_on_gpu = False  # whether a GPU holds weights in float32, where they fit well
 
     def __init__(
         self,
@@ -52,7 +51,7 @@ class LocalGenerator:
         self._tokenizer = _tokenizer(folder)
         if adapter:
             add_markers(self._tokenizer, adapter)
-        self._model = _model(folder, name, adapter, len(self._tokenizer), self.exact_on_gpu)
+        self._model = _model(folder, name, adapter, len(self._tokenizer))
         config = self._model.config
         self._steps: Any = (Seq2SeqSteps if config.is_encoder_decoder else CausalSteps)(self._model)
         ends = [config.eos_token_id, self._model.generation_config.eos_token_id]
@@ -149,7 +148,7 @@ def _tokenizer(folder: Path) -> Any:
         raise _unusable(folder, error) from error
 
 
-def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int, exact: bool) -> Any:
+def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) -> Any:
     """Load quietly, without network, pickle or remote code; merge the adapter."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
@@ -175,7 +174,7 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int, ex
     if on_gpu:  # after merging, and parameters only: rotary angles stay exact
         size = sum(parameter.nbytes for parameter in model.parameters())
         fits = size * _GPU_SPARE <= torch.cuda.mem_get_info()[0]
-        kind = torch.float32 if exact and fits else torch.bfloat16
+        kind = torch.float32 if fits else torch.bfloat16
         for parameter in model.parameters():
             parameter.data = parameter.data.to("cuda", kind)
     return model.to("cuda" if on_gpu else "cpu").eval()
