@@ -14,6 +14,7 @@ from moralscope.core.protocols import LanguageModel
 
 CHECKER = "smollm2"  # the model that the limits belong to
 LEAST_FLUENCY = -5.3
+_LEAST_ALONE = -6.0  # fluency of a text that answers no question: likewise, nine in ten
 LEAST_RELEVANCE = 0.04
 _NO_QUESTION = "Please say something."
 
@@ -28,7 +29,8 @@ class TextQuality:
     @property
     def passes(self) -> bool:
         """Whether it may be shown."""
-        return self.fluency >= LEAST_FLUENCY and self.relevance >= LEAST_RELEVANCE
+        least = _LEAST_ALONE if self.relevance == float("inf") else LEAST_FLUENCY
+        return self.fluency >= least and self.relevance >= LEAST_RELEVANCE
 
 
 class TextCheck:
