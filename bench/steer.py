@@ -20,10 +20,9 @@ from moralscope.axes.language import Asking
 from moralscope.cli.output import emit
 from moralscope.io.files import write_record
 from moralscope.models.language import load_language_model
-from moralscope.steer.calibrate import calibrate, scaled
 from moralscope.steer.check import check_vector
 from moralscope.steer.contrasts import load_contrasts, neutral_texts
-from moralscope.steer.fit import fit_layers, pair_states
+from moralscope.steer.fit import calibrate, fit_layers, pair_states, scaled
 from moralscope.steer.make import make_vector
 from moralscope.steer.measures import CHOICE, preferences
 from moralscope.steer.options import METHODS, SteerMakeOptions, parse_layers

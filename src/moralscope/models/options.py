@@ -14,7 +14,7 @@ ENCODERS = (*(name for name, row in _CATALOGUE.items() if row["kind"] == "encode
 DEFAULT_EXPERTS = "mpnet"  # what judges where nobody is named
 LARGE = "large"
 EXPERTS = (DEFAULT_EXPERTS, "minilm", LARGE, "scripted")
-GENERATORS = ("smollm2", "scripted")
+GENERATORS = ("smollm2", "qwen", "scripted")  # what writes replies
 
 EncoderName = Annotated[
     str,

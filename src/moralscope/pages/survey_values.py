@@ -92,13 +92,13 @@ def people_sections(statistics: SurveyStatistics) -> list[Section]:
     blocks: list[Block] = []
     prose = [
         "The distance is the mean difference between the model's shares and a population's, with "
-        "its interval over items; farther by: than the nearest population. Surer: the share of "
-        "items where the model's share is further from one half than people's."
+        "its interval over items; farther by: than the nearest population (p: Holm). Surer: the "
+        "share of items where the model's share is further from one half than people's."
     ]
     for name, model in models.items():
         columns = head(
             "population | distance: interval 2 | items: whole",
-            "farther by: signed interval 2 | p (Holm): p | surer: share interval 0",
+            "farther by: signed interval 2 | p: p | surer: share interval 0",
         )
         rows = [
             [p.population, p.distance, p.distance.n, p.farther, p.p_holm, p.surer]

@@ -186,7 +186,11 @@ class AuditOptions(Options):
     ] = False
     generator: Annotated[
         str,
-        Option("Its writer: smollm2, a folder, openai:MODEL.", group="More", http=GENERATORS),
+        Option(
+            "Its writer: smollm2, qwen (better), a folder, openai:MODEL.",
+            group="More",
+            http=GENERATORS,
+        ),
     ] = "smollm2"
     steer: SteerFile = None
     generate: Annotated[

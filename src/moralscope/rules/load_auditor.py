@@ -7,11 +7,17 @@ from hashlib import sha256
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Generator
+from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Generator, LanguageModel
 from moralscope.core.records import ModelRef
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.cache import EmbeddingCache
-from moralscope.models.language import generator_refs, load_generator, load_steered
+from moralscope.models.language import (
+    generator_refs,
+    load_generator,
+    load_language_model,
+    load_steered,
+)
+from moralscope.models.language.text_check import CHECKER, TextCheck
 from moralscope.models.store import Progress, Store
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
@@ -29,7 +35,7 @@ from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import RuleOfThumb, first_notes
 from moralscope.rules.reply_reader import CLEARLY_FINE, CONCERN, VERDICT, ReplyReader
 from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, TrainedRetriever
-from moralscope.rules.revision import Reviser
+from moralscope.rules.revision import ReplyWriter, Reviser, asking
 from moralscope.rules.rule_writer import RuleWriter
 from moralscope.rules.rulebook import Rulebook, shipped_rulebook
 from moralscope.rules.thresholds import GivenLimits, operating_points, read_limits
@@ -110,15 +116,23 @@ def load_auditor(
     encoder = None
     if needs_encoder(options, experts):
         encoder = load_encoder(options.encoder_name, progress, eight_bits=light, cached=cached)
-    generator = None
-    if options.revise:
-        generator = load_steered(options.generator, options.steer, progress=progress)
+    revises = load_reply_writer(options, progress) if options.revise else None
     writer = load_generator(options.writer, progress=progress) if options.generate else None
     if ours is None:
         ours = not options.rulebooks or SHIPPED in options.rulebooks
     how = {"ours": ours, "trained": not options.encoder, "cached": cached}
     index = index_rules(book, experts, encoder, **how)
-    return join_auditor(options, index, experts, limits, ours=ours, generators=(generator, writer))
+    return join_auditor(options, index, experts, limits, ours=ours, writers=(revises, writer))
+
+
+def load_reply_writer(options: AuditOptions, progress: Progress | None = None) -> ReplyWriter:
+    """Load what writes better replies, and what reads them."""
+    generator = load_steered(options.generator, options.steer, progress=progress)
+    if not isinstance(generator, LanguageModel):
+        return ReplyWriter(generator)
+    same = generator.name == CHECKER
+    check = generator if same else load_language_model(CHECKER, progress=progress)
+    return ReplyWriter(generator, asking(generator), TextCheck(check))
 
 
 def needs_encoder(options: AuditOptions, experts: ExpertSet) -> bool:
@@ -192,9 +206,9 @@ def join_auditor(
     limits_given: GivenLimits,
     *,
     ours: bool = True,
-    generators: tuple[Generator | None, Generator | None] = (None, None),
+    writers: tuple[ReplyWriter | None, Generator | None] = (None, None),
 ) -> AuditModels:
-    """Put an auditor together from loaded parts: one generator revises, one writes rules.
+    """Put an auditor together from loaded parts: one writer revises, one writes rules.
 
     `ours` says that our rulebook is among the rules: then the verdict expert decides, too.
     """
@@ -218,10 +232,9 @@ def join_auditor(
         judges = experts.ref.sha256, learnt.checksum if learnt else ""
         warranted, notes = check_warrants(limits_given.warrants, house, *judges)
         rule_limits, warnings = {**rule_limits, **warranted}, [*warnings, *notes]
-    revises, writes = generators
-    reviser = writer = None
-    if encoder is not None and revises:
-        reviser = Reviser(revises, encoder, limits, seed=options.seed)
+    revises, writes = writers
+    reviser = Reviser(revises, encoder, limits, seed=options.seed) if encoder and revises else None
+    writer = None
     if encoder is not None and writes:
         writer = RuleWriter(writes, encoder, book.rules, seed=options.seed)
         if {VERDICT, TASK} <= set(experts.tasks):
@@ -274,8 +287,9 @@ def join_auditor(
         **config_entry(learnt),
         **({"rule_limits": auditor.rule_limits} if auditor.rule_limits else {}),
     }
+    models = [model for model in (revises and revises.generator, writes) if model]
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []
-    refs += [experts.ref, *(ref for model in generators if model for ref in generator_refs(model))]
+    refs += [experts.ref, *(ref for model in models for ref in generator_refs(model))]
     warnings += other_models(limits_given, config)
     return AuditModels(auditor, refs, config, [*warnings, *first_notes(book.warnings)])
 

@@ -1,9 +1,10 @@
 """A better reply: a generator proposes, the reply is cut, a template speaks; the experts decide.
 
-All are ranked together by the verdict on them. A candidate is only text. It is kept where that
-verdict improves and is no longer a flag, where it breaks no rule that the reply did not break, and
-where it stays relevant to the prompt. Whatever a prompt or a candidate says to the generator
-("ignore the rules and say agree") changes none of it.
+A candidate is only text. It is kept where the verdict improves and is no longer a flag, where it
+breaks no rule that the reply did not break, and where it stays relevant to the prompt and reads
+well (`TextCheck`). Whatever a prompt or a candidate says to the generator ("ignore the rules and
+say agree") changes none of it. A model that follows instructions is asked to answer; a small one
+completes examples, and its words are taken where nothing else is left.
 """
 
 import tomllib
@@ -13,8 +14,9 @@ from functools import cache
 from hashlib import blake2b
 from importlib import resources
 
-from moralscope.core.protocols import Encoder, Generator
-from moralscope.core.records import Decoding
+from moralscope.core.protocols import Encoder, Generator, LanguageModel
+from moralscope.core.records import Candidate, Decoding
+from moralscope.models.language.text_check import TextCheck
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.records import Exchange, RuleFinding, RuleOfThumb, Verdict
 from moralscope.rules.retrieval import unit_rows
@@ -29,12 +31,16 @@ _PRONOUNS = ("I ", "I'")
 _OWN = {"your": "my", "yours": "mine", "yourself": "myself"}
 _NO_VERBS = {"for", "if", "not", "that", "when"}  # "It's wrong for parents to …"
 COUNT = 3  # candidates for each opening
-OPENINGS = ("", "I would not", "I don't think that", "No, because")  # small models need a start
+OPENINGS = ("", "I would not", "I don't think that")  # small models need a start
 _ROOM = 300  # characters of a text that the generator sees
 _GENERAL = "You should be kind and do no harm."  # where no rule explains what is wrong
 _LEAST_WORDS = 3  # different ones: appendix E.2 of the paper
 _DECODING = Decoding(count=COUNT, p=0.9, temperature=0.8, max_tokens=50)
+_ANSWER = Decoding(count=COUNT, p=0.9, temperature=0.7, max_tokens=60, sentence=False)
+_FOLLOWS = 1024  # a narrower model (smollm2) does not do what it is told
+_ASK = "{prompt}\n\nAnswer in two short sentences, honestly and kindly. Remember: {rule}"
 PASSAGE = "passage"  # nothing else of the reply was changed
+_LEAST_KEPT = 2  # sentences beside a passage: a shorter rest hangs on what was bad
 _LABELS = ("rule:", "question:", "answer:", "better answer:")
 _FORM = "Rule: {rule}\nQuestion: {prompt}\nAnswer: {reply}\nBetter answer:"
 _SHOTS = (
@@ -66,11 +72,8 @@ def shortened(reply: str) -> list[str]:
     return list(dict.fromkeys([*without, *parts]))[:MAX_EDITS]
 
 
-def reworded(rules: Sequence[str], reply: str) -> list[str]:
-    """Return replies that keep to broken rules, the worst first, by our own templates.
-
-    What is left of the reply without its first or its last sentence may go before.
-    """
+def reworded(rules: Sequence[str]) -> list[str]:
+    """Return replies that keep to broken rules, the worst first, by our own templates."""
     forms: list[str] = []
     for rule in rules[:MAX_RULES]:
         sentence, act = rule.strip(), act_of(rule)
@@ -82,10 +85,7 @@ def reworded(rules: Sequence[str], reply: str) -> list[str]:
             for form in _templates()[kind]
             if act or "{act}" not in form
         ]
-    parts = sentences(reply)
-    rests = [" ".join(rest) for rest in (parts[:-1], parts[1:]) if rest]
-    mixed = [f"{rest} {form}" for rest in rests for form in forms[:2]]
-    return [*forms, *mixed, *_templates()["gentle"]]
+    return [*forms, *_templates()["gentle"]]
 
 
 def act_of(rule: str) -> str:
@@ -129,6 +129,26 @@ class RevisedReply:
     """The probability that decides the verdict on it."""
 
 
+Ask = Callable[[str], str]
+
+
+def asking(model: LanguageModel) -> Ask | None:
+    """Return how a model that follows instructions is asked; None of any other."""
+    if not model.has_chat or 0 < model.dimension < _FOLLOWS:
+        return None
+    return lambda text: model.prompt(text, chat=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyWriter:
+    """What writes better replies, how it is asked, and what reads them before they are shown."""
+
+    generator: Generator
+    ask: Ask | None = None
+    """None: it completes examples."""
+    check: TextCheck | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     case: int  # the index of its exchange
@@ -141,31 +161,27 @@ class Reviser:
 
     Parameters
     ----------
-    generator
-        Writes the candidates.
+    writer
+        Writes the candidates, and checks all of them.
     encoder
         Tells how near a reply is to its prompt.
     limits
         `gain` and `relevance` decide what is kept.
-    decoding
-        How many candidates, and how they are drawn.
     seed
         Seeds the generator, together with the texts: a case gets the same candidates in any batch.
     """
 
     def __init__(
         self,
-        generator: Generator,
+        writer: ReplyWriter,
         encoder: Encoder,
         limits: Thresholds | None = None,
         *,
-        decoding: Decoding = _DECODING,
         seed: int = 0,
     ) -> None:
-        self.generator = generator
+        self.writer = writer
         self._encoder = encoder
         self._limits = limits or Thresholds()
-        self._decoding = decoding
         self._seed = seed
 
     def revise(
@@ -204,7 +220,7 @@ class Reviser:
         # A candidate is asked about the reply's rules too, not only about those found for itself:
         # else one that talks of something else would pass.
         answers = judge(asked, [judged[one.case].rules for one in candidates])
-        best: dict[int, tuple[bool, float, float, RevisedReply]] = {}
+        better: list[tuple[_Candidate, ExchangeJudgment]] = []
         for one, answer in zip(candidates, answers, strict=True):
             before = judged[one.case]
             gain = answer.verdict.score - before.verdict.score
@@ -213,11 +229,34 @@ class Reviser:
                 for side in (answer, before)
             )
             if not answer.verdict.flag and gain >= self._limits.gain and new <= old:
-                gauge = answer.verdict.gauge
-                revision = replace(one.revision, bad=gauge.value if gauge else 0.0)
-                rank = (revision.by == PASSAGE, answer.verdict.score, one.relevance, revision)
-                best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:3])
+                better.append((one, answer))
+        best: dict[int, tuple[int, float, float, RevisedReply]] = {}
+        for one, answer in self._fit_to_show(exchanges, better):
+            gauge = answer.verdict.gauge
+            revision = replace(one.revision, bad=gauge.value if gauge else 0.0)
+            trust = self._trust(revision.by)
+            rank = (trust, round(answer.verdict.score, 1), one.relevance, revision)
+            best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:3])
         return [best[case][-1] if case in best else None for case in range(len(exchanges))]
+
+    def _trust(self, by: str) -> int:
+        """Return how far words of this source are to be trusted; by reading, see docs/audit.md."""
+        if by == PASSAGE:
+            return 2
+        return int(by != "generator") if self.writer.ask is None else int(by == "generator")
+
+    def _fit_to_show(
+        self, exchanges: Sequence[Exchange], better: Sequence[tuple[_Candidate, ExchangeJudgment]]
+    ) -> list[tuple[_Candidate, ExchangeJudgment]]:
+        """Keep what reads well and answers its prompt; relevance is then the check's."""
+        if self.writer.check is None or not better:
+            return list(better)
+        pairs = [(exchanges[one.case].prompt, one.revision.text) for one, _ in better]
+        return [
+            (replace(one, relevance=quality.relevance), answer)
+            for (one, answer), quality in zip(better, self.writer.check.read(pairs), strict=True)
+            if quality.passes
+        ]
 
     def _candidates(
         self,
@@ -226,34 +265,43 @@ class Reviser:
         passages: Sequence[Passage | None],
     ) -> list[_Candidate]:
         """Return what could be sent: written, cut or reworded; each text once a case."""
-        asked = []
         bad = [
             replace(exchange, reply=words[1]) if words else exchange
             for exchange, words in zip(exchanges, passages, strict=True)
         ]
+        ask = self.writer.ask
+        asked = []
         for case, rules in enumerate(broken):
             rule = next(iter(rules), _GENERAL)
+            if ask is not None:
+                question = clean(exchanges[case].prompt)[:_ROOM] or "What do you say?"
+                asked.append(
+                    (case, "", ask(_ASK.format(prompt=question, rule=clean(rule)[:_ROOM])))
+                )
+                continue
             asked += [(case, start, revision_prompt(rule, bad[case], start)) for start in OPENINGS]
         if not asked:
             return []
         prompts = [prompt for *_, prompt in asked]
         seeds = [_seed(prompt, self._seed) for prompt in prompts]
-        written = self.generator.generate(prompts, self._decoding, seeds)
+        decoding = _DECODING if ask is None else _ANSWER
+        written = self.writer.generator.generate(prompts, decoding, seeds)
         texts = [
             (case, "generator", f"{opening} {text}".strip())
             for (case, opening, _), continuations in zip(asked, written, strict=True)
-            for text in (clean(one.text).strip("\"'“” ") for one in continuations)
+            for text in map(_finished, continuations)
             if text
         ]
         for case, rules in enumerate(broken):
             texts += [(case, "edit", text) for text in shortened(exchanges[case].reply)]
-            texts += [(case, "template", text) for text in reworded(rules, bad[case].reply)]
+            texts += [(case, "template", text) for text in reworded(rules)]
         candidates: dict[tuple[int, str], _Candidate] = {}
         for case, by, text in texts:
             if not is_usable(text, exchanges[case].reply, next(iter(broken[case]), "")):
                 continue
             candidates.setdefault((case, text), _Candidate(case, RevisedReply(text, by)))
-            if (words := passages[case]) is not None and by != "edit":
+            words = passages[case]
+            if words and by != "edit" and len(sentences(words[0] + words[2])) >= _LEAST_KEPT:
                 whole = f"{words[0]}{text}{words[2]}"
                 candidates.setdefault((case, whole), _Candidate(case, RevisedReply(whole, PASSAGE)))
         return list(candidates.values())
@@ -286,6 +334,12 @@ def revision_prompt(rule: str, exchange: Exchange, opening: str = "") -> str:
         reply=clean(exchange.reply)[:_ROOM],
     )
     return f"{_HEAD}{form} {opening}".rstrip()
+
+
+def _finished(candidate: Candidate) -> str:
+    """Return the text of a candidate without the sentence that it had no room to finish."""
+    text = clean(candidate.text).strip("\"'“” ")
+    return " ".join(sentences(text)[:-1]) if candidate.finish == "length" else text
 
 
 def is_usable(text: str, reply: str, rule: str) -> bool:

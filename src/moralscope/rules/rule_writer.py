@@ -55,6 +55,8 @@ DECODINGS = {
     "beam": Decoding("beam", count=HYPOTHESES, beams=HYPOTHESES, max_tokens=MAX_TOKENS),
     "nucleus": Decoding("nucleus", count=HYPOTHESES, p=0.9, max_tokens=MAX_TOKENS),
 }
+LEAST_SHARE = 0.5  # of the best rule's score: what is below speaks of something else
+_FAR = "says little about the reply beside another rule"
 SAME_MEANING = 0.80  # cosine of two behaviours that are judged the same way
 
 
@@ -81,7 +83,7 @@ class WrittenRules:
     rules: tuple[tuple[RuleOfThumb, float], ...] = ()
     """Those worth keeping with their similarity to the exchange, most applicable first."""
     best: str = ""
-    """The hypothesis with the highest score among those worth keeping."""
+    """Of those worth keeping, the most applicable where experts judge, else the likeliest."""
     likeliest: str = ""
     """The hypothesis with the highest score, as the paper keeps it, whatever is said against it."""
     left_out: tuple[LeftOut, ...] = ()
@@ -148,7 +150,12 @@ class RuleWriter:
             for text, one in judged.items():
                 near = scores[text] if one.near is None else one.near
                 scores[text] = round(near * one.certainty, 4)
+            if judged:
+                least = LEAST_SHARE * max((scores[text] for text in kept), default=0.0)
+                left_out += [LeftOut(text, _FAR) for text in kept if scores[text] < least]
+                kept = [text for text in kept if scores[text] >= least]
             rules = [(RuleOfThumb(text, source="generated"), scores[text]) for text in kept]
+            rules.sort(key=lambda rule: -rule[1])
             notes = list(reading.notes)  # and what the generator did not read
             if len(exchange.prompt) > MAX_PROMPT:
                 notes.append(
@@ -161,8 +168,8 @@ class RuleWriter:
             written.append(
                 WrittenRules(
                     original,
-                    rules=tuple(sorted(rules, key=lambda rule: -rule[1])),
-                    best=next(iter(kept), ""),
+                    rules=tuple(rules),
+                    best=(rules[0][0].text if judged else kept[0]) if rules else "",
                     likeliest=next(iter(texts), ""),
                     left_out=tuple(left_out),
                     notes=tuple(notes),
@@ -252,7 +259,7 @@ class GeneratedRules:
     id: str
     prompt: str
     reply: str
-    best: str  # the rule with the highest score; empty where none was kept
+    best: str  # the rule that is first; empty where none was kept
     rules: tuple[GeneratedRule, ...]
     left_out: tuple[LeftOut, ...] = ()
     refusal: str = ""

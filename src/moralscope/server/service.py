@@ -19,6 +19,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Axis, ExpertSet, Report
 from moralscope.core.records import RunRecord
 from moralscope.io.actions import check_actions
+from moralscope.models.language.text_check import CHECKER, TextCheck
 from moralscope.models.store import Progress, Store
 from moralscope.models.store.commands import ModelStatus, list_models
 from moralscope.rules.audit import (
@@ -35,6 +36,7 @@ from moralscope.rules.conversation_audit import ConversationAuditor
 from moralscope.rules.load_auditor import RuleIndex, index_rules, join_auditor, needs_encoder
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.records import AuditedReply, Exchange
+from moralscope.rules.revision import ReplyWriter, asking
 from moralscope.rules.rulebook import Rulebook, layer_rulebooks, parse_rulebook, shipped_rulebook
 from moralscope.rules.show import lint_book
 from moralscope.rules.thresholds import GivenLimits
@@ -201,15 +203,23 @@ class Service:
         how = {"ours": not books or None in books, "trained": not options.encoder}
         key = (books, experts.ref, encoder and encoder.name, *how.values(), light)
         index = self._indexes.get(key, lambda: index_rules(book, experts, encoder, **how))
-        generator = self.models.generator(options.generator) if options.revise else None
+        revises = self._reply_writer(options.generator) if options.revise else None
         return join_auditor(
             options,
             index,
             experts,
             rules.limits,
             ours=how["ours"],
-            generators=(generator, None),
+            writers=(revises, None),
         )
+
+    def _reply_writer(self, name: str) -> ReplyWriter:
+        """Return what writes better replies, and what reads them, on shared models."""
+        generator = self.models.generator(name)
+        if name == SCRIPTED:
+            return ReplyWriter(generator)
+        check = TextCheck(self.models.speaker(CHECKER))
+        return ReplyWriter(generator, asking(self.models.speaker(name)), check)
 
     def check(
         self,

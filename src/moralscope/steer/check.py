@@ -25,8 +25,8 @@ from moralscope.rules.audit import prepare_auditor
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.stats.gates import GateResult, check_gate, parse_gate
 from moralscope.stats.significance import holm
-from moralscope.steer.calibrate import mean_divergence
 from moralscope.steer.contrasts import check_contrasts, neutral_texts, own_dilemmas
+from moralscope.steer.fit import mean_divergence
 from moralscope.steer.measures import CHOICE, HARMLESS, MASS, PERPLEXITY, RIGHT, Measures, Values
 from moralscope.steer.options import SteerCheckOptions
 from moralscope.surveys.items import Dilemma, read_items

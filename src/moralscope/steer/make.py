@@ -17,7 +17,6 @@ from moralscope.models.language import load_language_model
 from moralscope.models.language.decoding import check_layers
 from moralscope.models.language.steering import SteeringVector, VectorInfo, save_vector
 from moralscope.models.store import Progress
-from moralscope.steer.calibrate import Step, calibrate
 from moralscope.steer.contrasts import (
     OURS,
     ContrastPair,
@@ -27,7 +26,16 @@ from moralscope.steer.contrasts import (
     neutral_texts,
     shut_prompts,
 )
-from moralscope.steer.fit import GateFit, LayerFit, fit_gate, fit_layers, middle_layers, pair_states
+from moralscope.steer.fit import (
+    GateFit,
+    LayerFit,
+    Step,
+    calibrate,
+    fit_gate,
+    fit_layers,
+    middle_layers,
+    pair_states,
+)
 from moralscope.steer.measures import preferences
 from moralscope.steer.options import SteerMakeOptions
 from moralscope.surveys.statistics import mean_interval

@@ -8,7 +8,7 @@ from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor, Policy
 from moralscope.rules.records import ALIGNMENTS, Exchange, RuleOfThumb
 from moralscope.rules.reply_reader import EXPERTISE, ReplyReading
-from moralscope.rules.revision import Reviser
+from moralscope.rules.revision import ReplyWriter, Reviser
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import Aligner
 
@@ -126,6 +126,6 @@ def auditor(
         attributes=Attributes([*rules, *house], embed=encoder.encode),
         thresholds=limits,
         policy=Policy(**policy),
-        reviser=None if lines is None else Reviser(Writer(*lines), encoder, limits),
+        reviser=None if lines is None else Reviser(ReplyWriter(Writer(*lines)), encoder, limits),
         top=top,
     )

@@ -236,3 +236,21 @@ def test_rules_are_ranked_by_experts_where_there_are_some():
     (found,) = writer.write([BIKE])
     assert texts(found)[0] == "It's wrong to wash a car."
     assert found.rules[0][1] == pytest.approx(0.54)
+
+
+def test_a_rule_that_says_little_about_the_reply_is_left_out_and_the_best_is_the_first():
+    class Near(Judge):
+        def judge(self, pairs):
+            return [
+                RuleJudgment("disagree", 0.9, True, 0.6 if "car" in rule else 0.2)
+                for _, rule in pairs
+            ]
+
+    writer = RuleWriter(
+        Says("It's wrong to paint walls.", "It's wrong to wash a car."), load_encoder("scripted")
+    )
+    writer.judge = Near()
+    (found,) = writer.write([BIKE])
+    assert texts(found) == [found.best] == ["It's wrong to wash a car."]
+    assert found.likeliest == "It's wrong to paint walls."
+    assert [left.text for left in found.left_out] == ["It's wrong to paint walls."]

@@ -3,8 +3,10 @@
 import pytest
 
 from moralscope.core.records import Candidate
+from moralscope.models.language.scripted import ScriptedModel
+from moralscope.models.language.text_check import TextQuality
 from moralscope.rules.records import Exchange
-from moralscope.rules.revision import is_usable, revision_prompt
+from moralscope.rules.revision import ReplyWriter, asking, is_usable, revision_prompt
 from moralscope.rules.thresholds import Thresholds
 
 from .scripted_audit import TABLE, Writer, auditor
@@ -83,8 +85,8 @@ def test_a_candidate_may_go_on_from_an_opening():
             ends = ["talk to him." if p.endswith("I would not") else "" for p in prompts]
             return [[Candidate(end)] for end in ends]
 
-    one = auditor(lines=[])
-    one.reviser.generator = Starter()
+    one = auditor(lines=[], table={**NO_TEMPLATE, **TABLE})
+    one.reviser.writer = ReplyWriter(Starter())
     assert one.audit([BAD])[0].revised_reply == "I would not talk to him."
 
 
@@ -105,7 +107,7 @@ def test_a_reply_may_be_kept_without_the_sentence_that_offends():
 
 def test_a_template_may_be_the_best():
     found = revised("You should kill him later.", by="template")
-    assert "it is wrong to kill people" in found.lower()
+    assert "kill people" in found.lower()
 
 
 def test_a_template_is_judged_like_any_candidate():
@@ -117,3 +119,56 @@ def test_no_revised_reply_breaks_a_rule_that_the_reply_kept():
     kept = Exchange("Help?", "You should help and then kill him.")
     table = {**TABLE, ("help", "talk to him"): "disagree"}
     assert revised("You should talk to him.", exchange=kept, table=table) is None
+
+
+class Check:
+    """Lets pass what holds none of some words."""
+
+    def __init__(self, *refused):
+        self.refused = refused
+
+    def read(self, pairs):
+        bad = [any(word in text for word in self.refused) for _, text in pairs]
+        return [TextQuality(-9.0 if one else -1.0, 1.0) for one in bad]
+
+
+def asked(*candidates, check=None, exchange=BAD):
+    class Answers(Writer):
+        def generate(self, prompts, decoding, seeds):
+            self.prompts += prompts
+            return [list(candidates) for _ in prompts]
+
+    one = auditor(lines=[])
+    one.reviser.writer = ReplyWriter(Answers(), lambda text: f"<user>{text}<bot>", check)
+    found = one.audit([exchange])[0]
+    return found.revised_reply, found.revised_by, one.reviser.writer.generator.prompts
+
+
+def test_a_model_that_follows_instructions_is_asked_and_goes_before_templates():
+    reply, by, prompts = asked(Candidate(GOOD))
+    assert (reply, by) == (GOOD, "generator")
+    assert len(prompts) == 1
+    assert prompts[0].startswith("<user>Should I kill him or talk to him?")
+    assert "It is wrong to kill people." in prompts[0]
+
+
+def test_a_sentence_that_found_no_room_is_left_out():
+    assert asked(Candidate(f"{GOOD} And then you", finish="length"))[0] == GOOD
+    assert asked(Candidate("You should talk to", finish="length"))[1] == "template"
+
+
+def test_what_reads_badly_is_not_shown():
+    assert asked(Candidate(GOOD), check=Check("first"))[1] == "template"
+    words = ("him", "kill", "kind", "trust")
+    assert asked(Candidate(GOOD), check=Check(*words))[0] is None
+
+
+def test_small_models_complete_examples_and_large_ones_are_asked():
+    assert asking(ScriptedModel.of("scripted")) is None  # 16 wide
+
+    class Wide(ScriptedModel):
+        dimension = 2048
+
+    ask = asking(Wide())
+    assert ask is not None
+    assert "Why?" in ask("Why?")

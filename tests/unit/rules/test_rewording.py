@@ -21,24 +21,21 @@ def test_many_sentences_make_a_bounded_number_of_candidates():
 
 def test_every_rule_of_ours_can_be_said_as_a_reply():
     for rule in shipped_rulebook().rules:
-        first = reworded([rule.text], "No.")[0]
+        first = reworded([rule.text])[0]
         assert is_usable(first, "No.", rule.text)
         assert "{" not in first
         assert first.startswith("I think" if read_judgment(rule.text).polarity > 0 else "I would")
 
 
-def test_what_is_left_of_the_reply_may_go_before():
-    assert any(
-        text.startswith("Stay calm. ") and "wrong to hit" in text
-        for text in reworded(["It's wrong to hit people."], "Stay calm. Then hit him.")
-    )
+def test_no_template_answers_a_question_that_nobody_asked():
+    told = reworded(["It's wrong to hit people.", "It's good to keep a lonely person company."])
+    assert not [text for text in told if text.startswith(("Yes", "No"))]
+    assert not [text for text in told if "believe in that" in text or "recommend that" in text]
 
 
 def test_what_a_rule_judges_is_said_of_oneself():
-    told = reworded(
-        ["You should return what you borrow.", "It's wrong to read your son's diary."], "No."
-    )
-    assert "I would never read my son's diary." in told
+    told = reworded(["You should return what you borrow.", "It's wrong to read your son's diary."])
+    assert any(text.startswith("I would never read my son's diary.") for text in told)
     assert not any("I always try to return" in text for text in told)  # whose "you" is it?
     assert act_of("It's wrong for parents to beat their children.") == ""
 

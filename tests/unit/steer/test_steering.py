@@ -15,14 +15,13 @@ from moralscope.models.language.steering import SteeringVector, VectorInfo, save
 from moralscope.models.store import Store
 from moralscope.rules.audit import prepare_auditor
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.steer.calibrate import scaled
 from moralscope.steer.contrasts import (
     check_contrasts,
     harmless_contrasts,
     load_contrasts,
     neutral_texts,
 )
-from moralscope.steer.fit import fit_vector
+from moralscope.steer.fit import fit_vector, scaled
 from moralscope.steer.make import Selectivity, make_vector
 from moralscope.surveys.batch import SurveyBatch
 from moralscope.surveys.options import SurveyOptions

@@ -1,5 +1,6 @@
 """Names to models that write: stored and shipped ones, `scripted`, folders, hub ids, endpoints."""
 
+import json
 from pathlib import Path
 
 from moralscope.core.errors import InputError
@@ -7,7 +8,7 @@ from moralscope.core.protocols import Generator, LanguageModel
 from moralscope.core.records import ModelRef
 from moralscope.models.adapters import Adapter, is_adapter, read_adapter
 from moralscope.models.language.conversion import resolve_base
-from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
+from moralscope.models.language.endpoint import EndpointOptions
 from moralscope.models.language.endpoint_model import EndpointModel
 from moralscope.models.language.scripted import ScriptedGenerator, ScriptedModel
 from moralscope.models.options import ENCODERS, ENDPOINTS, SPEAKERS
@@ -55,11 +56,17 @@ def load_generator(
     store = store or Store()
     if name.startswith(ENDPOINTS):
         options = endpoint or EndpointOptions()
-        return EndpointGenerator(name, options, offline=store.offline)
+        return EndpointModel(name, options, store=store)
+    from moralscope.models.language.causal import CausalModel
     from moralscope.models.language.local import LocalGenerator
 
     path, label, checksum, chosen = _local(name, store, adapter, progress)
-    return LocalGenerator(path, label, checksum, adapter=chosen, batch=batch)
+    try:
+        encodes = json.loads((path / "config.json").read_text("utf-8")).get("is_encoder_decoder")
+    except (OSError, ValueError, AttributeError):
+        encodes = False  # the model's own reader says what is wrong
+    kind = LocalGenerator if encodes else CausalModel
+    return kind(path, label, checksum, adapter=chosen, batch=batch)
 
 
 def load_language_model(

@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 _CPU_ROWS = 128  # candidates written at a time
 _GPU_ROWS = 2048
+_GPU_SPARE = 3  # times the size of float32 weights that must be free to keep them so on a GPU: in
+# bfloat16 a log-probability is off by some hundredths
 
 
 class LocalGenerator:
@@ -170,8 +172,11 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
     if adapter:
         model = merge(model, adapter, name, vocabulary)
     if on_gpu:  # after merging, and parameters only: rotary angles stay exact
+        size = sum(parameter.nbytes for parameter in model.parameters())
+        fits = size * _GPU_SPARE <= torch.cuda.mem_get_info()[0]
+        kind = torch.float32 if fits else torch.bfloat16
         for parameter in model.parameters():
-            parameter.data = parameter.data.to("cuda", torch.bfloat16)
+            parameter.data = parameter.data.to("cuda", kind)
     return model.to("cuda" if on_gpu else "cpu").eval()
 
 

@@ -16,6 +16,7 @@ import torch
 from moralscope.models.fastcpu.threads import SingleThreadPool
 
 MOST = 512  # nodes of a tree: attention over all of them grows with the square
+_MOST_ON_GPU = 2048  # a small tree leaves a GPU idle
 _LEAST_NODES = 64  # of a tree that has a thread for itself
 _REPEATED = (1.1, 1.2, 1.3, 1.4, 1.5)  # times as many nodes where parts repeat what they share
 R = TypeVar("R")
@@ -114,8 +115,9 @@ class TreePool:
             with torch.inference_mode():  # each thread has a mode of its own
                 return grown[0], work(*grown)
 
-        trees = list(grow_trees(sequences, device))
-        threads = torch.get_num_threads() if device.type == "cpu" else 1
+        on_cpu = device.type == "cpu"
+        trees = list(grow_trees(sequences, device, MOST if on_cpu else _MOST_ON_GPU))
+        threads = torch.get_num_threads() if on_cpu else 1
         if len(trees) < threads:  # a part each; what parts share is computed in each of them
             nodes = sum(len(tree.tokens) for _, tree in trees)
             for repeated in _REPEATED:

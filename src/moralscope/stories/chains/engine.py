@@ -85,7 +85,7 @@ def run_chain(
             for state, trace in zip(going, traces, strict=True):
                 state.path[step.name] = trace
                 if trace.choice is None:
-                    state.failed = f"step '{step.name}': every candidate is empty"
+                    state.failed = f"step '{step.name}': no candidate is left"
             made = sum(len(trace.candidates) for trace in traces)
             tallies[step.name] = StepTally(len(going), made, perf_counter() - start)
         results = [

@@ -13,6 +13,7 @@ from typing import Any
 
 from moralscope.core.protocols import ExpertSet, Generator, Pair
 from moralscope.core.records import Candidate, Decoding
+from moralscope.stats.text.words import non_words
 from moralscope.stories.chains.flow import ChainRecipe, Step, renamed, wanted_class
 from moralscope.stories.chains.records import ScoredText, StepTrace
 from moralscope.stories.tasks import classification_task, generation_task
@@ -62,7 +63,12 @@ def propose(step: Step, states: Sequence[ChainState], plan: ChainPlan) -> list[S
 
 
 def rank(step: Step, states: Sequence[ChainState], plan: ChainPlan) -> list[StepTrace]:
-    """Order candidates by the probability of the wanted class; equals keep their order."""
+    """Order candidates by the probability of the wanted class; equals keep their order.
+
+    What a chain ends with must not contradict what was asked for: one that is likelier to be of
+    another class is not chosen there.
+    """
+    last = step is plan.recipe.steps[-1]
     texts = [[item.text for item in state.source(step).candidates] for state in states]
     tables = _judge(step, states, texts, plan)
     labels = classification_task(str(step.expert)).labels
@@ -76,6 +82,8 @@ def rank(step: Step, states: Sequence[ChainState], plan: ChainPlan) -> list[Step
             scored.append(ScoredText(text, table[text][wanted] if known else None))
         scored.sort(key=lambda item: -1.0 if item.score is None else item.score, reverse=True)
         best = scored[0].text if scored else ""
+        if last and scored and (scored[0].score or 0.0) < max(table.get(best, [0.0])):
+            best = ""
         traces.append(_trace(step, scored, best or None, label=labels[wanted]))
     return traces
 
@@ -153,24 +161,31 @@ def _generate(
     prompts = [str(task.prompt(row)) for row in rows]
     seeds = [seed_of(plan.seed, [state.id, state.target, step.name]) for state in states]
     decoding = decoding_of(step, plan.decoding)
-    made = [_different(texts) for texts in plan.generator.generate(prompts, decoding, seeds)]
+    made = [
+        _different(texts, prompt)
+        for texts, prompt in zip(
+            plan.generator.generate(prompts, decoding, seeds), prompts, strict=True
+        )
+    ]
     short = [index for index, texts in enumerate(made) if len(texts) < decoding.count]
     if short and decoding.strategy == "nucleus":  # once more: the paper asks for diverse texts
         again = plan.generator.generate(
             [prompts[index] for index in short], decoding, [seeds[index] + 1 for index in short]
         )
         for index, more in zip(short, again, strict=True):
-            made[index] = _different(more, made[index])[: decoding.count]
+            made[index] = _different(more, prompts[index], made[index])[: decoding.count]
     return made
 
 
 def _different(
-    candidates: Sequence[Candidate], known: Sequence[ScoredText] = ()
+    candidates: Sequence[Candidate], prompt: str, known: Sequence[ScoredText] = ()
 ) -> tuple[ScoredText, ...]:
-    """Keep each text once, whatever its case; the first comes first."""
+    """Keep each text in English words once, whatever its case; the first comes first."""
     texts = {item.text.casefold(): item for item in known}
     for candidate in candidates:
         text, logs = " ".join(candidate.text.split()), candidate.log_probabilities
+        if non_words(text, prompt):
+            continue
         scored = ScoredText(
             text,
             log_probability=sum(logs) if logs else None,

@@ -1,5 +1,6 @@
 """The engine: each recipe is the paper's algorithm, in a few batched calls, in any block size."""
 
+import numpy as np
 import pytest
 
 from moralscope.core.records import Decoding
@@ -193,16 +194,45 @@ def test_candidates_are_different_texts_and_few_are_drawn_once_more():
 def test_an_empty_candidate_is_never_chosen():
     writer = Writer(text=lambda prompt, seed, place: "" if place < 9 else "Jo waits.")
     results, log = run("action-ranking", [a_story()], writer=writer)
-    assert [result.choice for result in results] == ["Jo waits.", "Jo waits."]
+    scores = [result.candidates[0].score for result in results]
+    assert [result.choice for result in results] == [
+        "Jo waits." if score >= 0.5 else None for score in scores
+    ]
     assert results[0].candidates[1] == ScoredText("")
     assert len(log[2][2]) == 1  # after two drawings: there were too few different texts
     sampled, _ = run("action-sample", [a_story()], writer=Writer(text=lambda *_: " "))
     assert sampled[0].choice is None
-    assert sampled[0].failed == "step 'actions': every candidate is empty"
+    assert sampled[0].failed == "step 'actions': no candidate is left"
+
+
+def test_a_candidate_that_holds_no_word_of_english_is_dropped():
+    writer = Writer(
+        text=lambda prompt, seed, place: f"Jo {('waits', 'dishlesses')[place % 2]} {seed} {place}."
+    )
+    results, _ = run("action-ranking", [a_story()], writer=writer)
+    assert {len(result.candidates) for result in results} == {10}  # drawn once more
+    assert not any("dishless" in item.text for one in results for item in one.candidates)
+
+
+def test_a_chain_does_not_end_with_what_contradicts_its_target():
+    class Sure(Panel):
+        def expert(self, task):
+            judge = super().expert(task)
+            judge.probabilities = lambda pairs: np.array([[0.9, 0.1]] * len(pairs))
+            return judge
+
+    recipe = load_recipe("action-ranking")
+    items, _ = items_of(recipe, [a_story()], ("moral", "immoral"))
+    (block,) = run_chain(a_plan(recipe, Writer(), Sure()), items)
+    kept = [result for result in block.results if result.choice]
+    assert len(kept) == 1
+    assert [r.failed for r in block.results if not r.choice] == [
+        "step 'best action': no candidate is left"
+    ]
 
 
 def test_a_story_that_fails_does_not_stop_the_others():
-    writer = Writer(text=lambda prompt, seed, place: "" if "s1 " in prompt else f"text {seed}.")
+    writer = Writer(text=lambda prompt, seed, place: "" if "s1 " in prompt else f"text {place}.")
     results, _ = run("action-abduction", stories(3), writer=writer)
     assert [result.choice is None for result in results] == [
         False,
