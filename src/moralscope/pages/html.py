@@ -18,6 +18,7 @@ from moralscope.io.run_records import clean_text
 from moralscope.pages.page import Block, Chart, Code, Facts, Page, Section, Table, VerdictCard
 from moralscope.pages.web import block_data
 
+_ASSETS = importlib.resources.files("moralscope.pages") / "assets"
 _ROWS_FIRST = 25
 # Hebrew and Arabic letters, and what stands between them.
 _RIGHT_TO_LEFT = re.compile(
@@ -39,7 +40,7 @@ def render(page: Page) -> str:
     hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     policy = (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+        "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
     drawn = [
         (name, block)
@@ -57,8 +58,7 @@ def render(page: Page) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
             '<meta name=viewport content="width=device-width, initial-scale=1">\n',
             '<meta name=color-scheme content="light dark">\n<meta name=robots content=noindex>\n',
-            f"<title>{escape(page.title)}</title>\n<style>\n{asset('theme.css')}{asset('report.css')}"
-            "</style>\n",
+            f"<title>{escape(page.title)}</title>\n<style>\n{styles()}</style>\n",
             "</head>\n<body>\n",
             *_body(page),
             f'<script type="application/json" id=data>{data.translate(_ESCAPES)}</script>\n',
@@ -194,5 +194,13 @@ def _numeric(kind: str) -> str:
 @cache
 def asset(name: str) -> str:
     """Return a style sheet or script that reports and the local page share."""
-    folder = importlib.resources.files("moralscope.pages") / "assets"
-    return (folder / name).read_text("utf-8")
+    return (_ASSETS / name).read_text("utf-8")
+
+
+@cache
+def styles() -> str:
+    """Return the style sheet of a report, with its typeface: it looks the same everywhere."""
+    font = base64.b64encode((_ASSETS / "inter.woff2").read_bytes()).decode()
+    source = f"url(data:font/woff2;base64,{font}) format('woff2')"
+    face = f"@font-face {{ font-family: Inter; font-weight: 100 900; src: {source}; }}\n"
+    return face + asset("theme.css") + asset("report.css")

@@ -26,7 +26,7 @@ ADDS = 0.05  # what a sentence must add to the probability to be told beside tho
 NOTHING_SMALLER = (
     "No part of the reply turns the verdict by itself: whatever was left out, the rest is flagged."
 )
-ALL_BAD = "Each sentence reads as bad by itself: leaving one out changes nothing."
+ALL_BAD = "Each sentence exceeds the limit by itself, so leaving one out changes nothing."
 LEFT_OUT = (
     "The reply breaks the rule by what it leaves out: with a sentence that does what the rule asks "
     "for, it is not flagged."
@@ -304,7 +304,8 @@ def _prove(
         more = [
             EvidenceSpan(*span, reply[slice(*span)], gauge.value, level)
             for level, (span,) in sorted(adds)
-            if span not in choice.spans and gauge.value - level >= ADDS
+            if gauge.value - level >= ADDS
+            and all(end <= span[0] or span[1] <= start for start, end in choice.spans)
         ]
         return Evidence((*turning, *more), change=ProvedEdit(CUT, text, value))
     return None

@@ -8,7 +8,8 @@ const LOOKS = { breaks: ["bad", "broken"], follows: ["on", "kept"] };
 const ORDER = ["breaks", "may break", "follows", "may follow", "doesn’t apply to"];
 const percent = (value) => `${Math.round(100 * value)} %`;
 
-export const leadOf = (row, limits) => row.verdict.lead ?? brokenRules(row.rules, limits)[0]?.text ?? "";
+// The rule that explains the flag as the run found it; only what the run did not flag, or an old record, names the broken rule with the largest margin.
+export const leadOf = (row, limits) => (row.verdict.flag && row.verdict.lead !== undefined ? row.verdict.lead : brokenRules(row.rules, limits)[0]?.text) ?? "";
 const ordered = (rules, limits) => [...rules].sort((a, b) => ORDER.indexOf(stanceOf(a, limits)) - ORDER.indexOf(stanceOf(b, limits)) || weight(b) - weight(a));
 
 // A probability beside the limit from which it flags.
