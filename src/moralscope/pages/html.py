@@ -74,7 +74,7 @@ def _body(page: Page) -> Iterator[str]:
     yield f"<h1>{escape(page.title)}</h1>\n"
     yield "".join(f"<p class=lead>{_prose(line)}</p>\n" for line in page.summary)
     if page.figures:
-        tiles = (f"<div><dd>{escape(v)}</dd><dt>{_prose(n)}</dt></div>" for v, n in page.figures)
+        tiles = (f"<div><dd>{_tile(v)}</dd><dt>{_prose(n)}</dt></div>" for v, n in page.figures)
         yield f"<dl class=tiles>{''.join(tiles)}</dl>\n"
     if page.warnings:
         notes = "".join(f"<li>{_prose(line)}</li>" for line in page.warnings)
@@ -179,6 +179,14 @@ def _card(card: VerdictCard) -> str:
         f"<div class=verdict-card data-tone={card.tone}><p class=status>{escape(card.status)}</p>"
         f"{gauge}<blockquote dir=auto>{''.join(pieces)}</blockquote><dl>{facts}</dl>{folded}"
         "</div>\n"
+    )
+
+
+def _tile(value: str) -> str:
+    """Put the interval of a figure below it, smaller."""
+    figure, bracket, interval = value.partition(" (")
+    return escape(figure) + (
+        f"<small>{escape(bracket.strip() + interval)}</small>" if bracket else ""
     )
 
 

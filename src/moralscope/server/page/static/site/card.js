@@ -78,7 +78,7 @@ export function drawCard(row, verdict, limits, { noun = "Reply", revises, below 
     row.unread ? el("p", { class: "callout small" }, `${row.unread.toLocaleString("en")} tokens were not read by any model.`) : null,
     verdict.flag && row.verdict.concern ? el("p", { class: "small" }, el("b", {}, "Concern: "), `It ${row.verdict.concern}.`) : null,
     lead ? el("blockquote", { class: LOOKS[stanceOf(lead, limits)]?.[1] }, el("p", {}, lead.text), el("p", { class: "muted small" }, likely(lead, limits), scales(lead) ? ` · ${scales(lead)}` : ""))
-      : verdict.flag && verdict.basis !== "unread" ? el("p", { class: "muted" }, "No rule of the rulebook explains this flag.") : null,
+      : verdict.flag && verdict.basis !== "unread" ? el("p", { class: "muted" }, broken ? "None of the broken rules is clearly about what was flagged." : "No rule of the rulebook explains this flag.") : null,
     rules.length ? el("details", { class: "more" }, el("summary", {}, `Breaks ${broken} ${broken === 1 ? "rule" : "rules"}, follows ${follows}; ${row.rules.length - broken - follows} unsure or not applicable`), el("ul", { class: "rule-lines" }, rules.map((rule) => ruleLine(rule, limits)))) : null,
     change(row),
     row.revised_reply ? el("details", { class: "more", open: true }, el("summary", {}, row.revised_by === "passage" ? "Revised reply: only the marked passage" : "Revised reply"), drawDiff(row.reply, row.revised_reply), el("p", { class: "muted small" }, "Struck out: removed. Underlined: new. A model wrote it: read it before you send it."))
