@@ -136,6 +136,8 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int)
 def _table(table: Table, name: str) -> str:
     heads = "".join(
         f"<th scope=col{_numeric(column.kind)}>{escape(column.title)}</th>"
+        if column.title
+        else "<td></td>"
         for column in table.columns
         if column.kind != "bar"
     )

@@ -19,8 +19,9 @@ from moralscope.stats.text.words import function_words
 
 MOST_PARTS = 12  # of a longer reply, neighbouring sentences are first read together
 MOST_BAD = 2  # sentences, each flagged by itself, that phrases are looked for in
-COARSE = 4  # phrases into which a sentence is cut
-FINE = 3  # into which what turns it is cut again
+COARSE = 5  # phrases into which a sentence is cut
+RUNS = 2  # of as many phrases in a row, tried where none is enough by itself
+FINE = 2  # into which what turns it is cut again
 LIKELY = 0.1  # of the way from where a verdict surely turns to where it may
 ADDS = 0.05  # what a sentence must add to the probability to be told beside those that turn it
 NOTHING_SMALLER = (
@@ -267,23 +268,19 @@ def _phrases(
     aside = [(0, sentence[0]), (sentence[1], len(reply))]
     phrases = by_phrase(reply, sentence, COARSE)
     choices = yield from _measured(reply, [[phrase] for phrase in phrases], aside)
-    if all(choice.level >= likely for choice in choices):
-        choices += yield from _measured(reply, _in_a_row(phrases), aside)
+    if all(choice.level >= likely for choice in choices):  # in a row: what took most away
+        levels, runs = [choice.level for choice in choices], []
+        for size in range(2, len(phrases)):
+            ends = range(size, len(phrases) + 1)
+            lowest = sorted(ends, key=lambda end: sum(levels[end - size : end]))[:RUNS]
+            runs += [[(phrases[end - size][0], phrases[end - 1][1])] for end in lowest]
+        choices += yield from _measured(reply, runs, aside)
     best = _best(choices, limit, likely)
     fine = by_phrase(reply, best[0].spans[0], FINE) if best else []
-    if fewer := [*([phrase] for phrase in fine if len(fine) > 1), *_in_a_row(fine)]:
-        choices += yield from _measured(reply, fewer, aside)
+    if len(fine) > 1:
+        choices += yield from _measured(reply, [[phrase] for phrase in fine], aside)
         best = _best(choices, limit, likely)
     return best
-
-
-def _in_a_row(phrases: Sequence[Span]) -> list[list[Span]]:
-    """Return each two or more neighbours as one span, but never all of them."""
-    return [
-        [(phrases[first][0], phrases[first + size - 1][1])]
-        for size in range(2, len(phrases))
-        for first in range(len(phrases) - size + 1)
-    ]
 
 
 def _prove(

@@ -66,11 +66,9 @@ def test_where_every_sentence_is_flagged_by_itself_that_is_said():
 def test_of_two_bad_sentences_one_may_go_whole_and_of_the_other_a_phrase():
     bad = {"kill": 0.95, "her": 0.95, "him": 0.95}
     made = auditor(bad=bad)
-    (row,) = made.audit(
-        [Exchange(PROMPT, "Take her, him, her, him, her. Perhaps you should kill.")]
-    )
+    (row,) = made.audit([Exchange(PROMPT, "him, her, him, her, him. Perhaps you should kill.")])
     assert [span.text for span in row.evidence] == [
-        "Take her, him, her, him, her.",
+        "him, her, him, her, him.",
         "you should kill.",
     ]
     (rest,) = made.audit([Exchange(PROMPT, without(row.reply, turning(row)))])
