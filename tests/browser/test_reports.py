@@ -114,6 +114,15 @@ def test_every_chart_is_drawn_and_fits_the_screen(show, kind, width):
     assert browser.run("document.documentElement.scrollWidth") <= width
 
 
+def test_the_typeface_comes_with_the_file(show):
+    browser = show(KINDS["score"]())
+    browser.run("document.fonts.ready.then(() => true)")
+    assert browser.run("[...document.fonts].map((font) => [font.family, font.status])") == [
+        ["Inter", "loaded"]
+    ]
+    assert_calm(browser)
+
+
 def test_five_thousand_actions_open_in_three_seconds(browser, tmp_path):
     first = tmp_path / "0.html"
     actions = [f"do something of ordinary length number {n}" for n in range(5000)]

@@ -167,6 +167,15 @@ def test_the_diff_marks_what_a_revised_reply_changes(site, open_page):
         ["ins", "nobody "],
         ["same", "at once."],
     ]
+    passage = ["Eat well. Steal it now. Sleep well.", "Eat well. I would talk to him. Sleep well."]
+    assert page.evaluate(script, passage) == [
+        ["same", "Eat well. "],
+        ["del", "Steal it now. "],
+        ["ins", "I would talk to him. "],
+        ["same", "Sleep well."],
+    ]
+    more = page.evaluate(script, ["Keep it.", "Keep it. Or ask."])
+    assert more == [["same", "Keep it. "], ["ins", "Or ask."]]
     apart = page.evaluate(script, ["Steal it now.", "I cannot recommend that at all."])
     assert [kind for kind, _ in apart] == ["del", "same", "ins"]
 

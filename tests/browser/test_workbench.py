@@ -323,6 +323,27 @@ def test_the_words_that_did_it_are_marked_by_their_offsets(site, open_page):
     assert gauge == "90 % probability that it reads as bad; flagged from 60 %"
 
 
+def test_the_rule_on_the_card_is_the_one_in_the_record(site, open_page):
+    page = open_page(f"{site}/audit")
+    rng = random.Random(3)
+    rows = [audited(number, rng, set()) for number in range(40)]
+    row = to_plain(next(row for row in rows if row.verdict.flag and row.verdict.lead))
+    fine = to_plain(next(row for row in rows if not row.verdict.flag))
+    fine["rules"] = row["rules"]
+    flagged = {**fine["verdict"], "flag": True, "basis": "rule"}
+    none = {**row, "verdict": {**row["verdict"], "lead": None}}
+    script = """async (cards) => { const { drawCard } = await import("/static/site/card.js");
+        return cards.map(([row, verdict]) => {
+          const card = drawCard(row, verdict, { disagree: 0.5, agree: 0.5 }, {});
+          const quote = card.querySelector("blockquote");
+          return quote ? quote.querySelector("p").textContent : card.textContent; }); }"""
+    cards = [(row, row["verdict"]), (none, none["verdict"]), (fine, flagged)]
+    named, unexplained, moved = page.evaluate(script, cards)
+    assert named == row["verdict"]["lead"]
+    assert "None of the broken rules is clearly about what was flagged." in unexplained
+    assert moved in {rule["text"] for rule in row["rules"]}
+
+
 @pytest.mark.parametrize("width", [390, 768])
 def test_on_a_phone_replies_are_cards_and_nothing_is_cut(bench, width):
     page, _, _ = bench(width=width, height=844)

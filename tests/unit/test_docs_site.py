@@ -97,9 +97,10 @@ def test_the_site_loads_nothing_from_elsewhere():
     settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     assert settings["theme"]["font"] is False
     assert settings["plugins"] == ["search"]
-    assert "extra_javascript" not in settings
+    assert (settings["extra_css"], settings["extra_javascript"]) == (["site.css"], ["site.js"])
     assert "analytics" not in settings["extra"]
-    assert "http" not in (ROOT / "docs" / "site.css").read_text("utf-8")
+    for name in ("site.css", "site.js"):
+        assert "http" not in (ROOT / "docs" / name).read_text("utf-8")
 
 
 def test_there_are_ten_pictures_all_small_shown_and_made_by_the_script():

@@ -19,7 +19,7 @@ from moralscope.pages.corpus import (
     spread_section,
 )
 from moralscope.pages.page import Column, Facts, Page, Section, Table, VerdictCard, head, signed
-from moralscope.pages.words import cut, gate_line, more_note
+from moralscope.pages.words import cut, gate_line, more_note, plural
 from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
 from moralscope.rules.false_alarms import FalseAlarms
 from moralscope.rules.records import (
@@ -37,14 +37,16 @@ from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import is_broken, is_kept, limit_of, rule_margin, stance
 
 _BY = {
-    "reply": "what it says",
-    "rule": "a broken rule",
-    "both": "what it says and a broken rule",
-    "unread": "what was not read",
+    "reply": ": it reads as bad",
+    "rule": ": it breaks {rules}",
+    "both": ": it reads as bad and breaks {rules}",
+    "unread": ": part of it was not read",
 }
 _CONTENT = (
     "Content warning: prompts and replies are shown as they were given; some may be offensive."
 )
+_UNEXPLAINED = "No rule of the rulebook explains this flag."
+_UNRELATED = "None of the broken rules is clearly about what was flagged."
 _CARDS = 5  # replies that a report shows in full above its tables
 _MAX_ROWS = 5_000
 _DRAWN = 24  # replies in the chart, the worst
@@ -117,9 +119,10 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> VerdictCard:
     Rules that did not lead are folded, the worst first.
     """
     verdict = row.verdict
-    word = "not judged" if not verdict.is_judged else "not flagged"
+    word = "Not judged" if not verdict.is_judged else "Not flagged"
     if verdict.flag:
-        word = "flagged" if verdict.basis not in _BY else f"flagged by {_BY[verdict.basis]}"
+        broken = sum(is_broken(rule, limits) for rule in row.rules)
+        word = "Flagged" + _BY.get(verdict.basis or "", "").format(rules=plural(broken, "rule"))
     tone = "bad" if verdict.flag else "good" if verdict.is_judged else "muted"
     lead, folded = None, []
     for rule in sorted(row.rules, key=lambda rule: rule_margin(rule, limits)):
@@ -129,7 +132,7 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> VerdictCard:
             folded.append(_rule_line(rule, limits))
     facts = [("Prompt", row.prompt)] if row.prompt else []
     if verdict.flag and verdict.gauge is not None and verdict.basis != UNREAD:
-        facts.append(("Rule", lead or "No rule of the rulebook explains it."))
+        facts.append(("Rule", lead or (_UNRELATED if verdict.broken else _UNEXPLAINED)))
     else:
         facts.append(("Reason", verdict.reason))
     if verdict.concern:
@@ -143,9 +146,9 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> VerdictCard:
         facts.append((f"Revised reply{only}", row.revised_reply))
     gauge = None
     if verdict.gauge is not None:  # records of before 0.10 have none
-        name = "bad" if verdict.gauge.rule is None else "breaks the rule"
+        name = "reads as bad" if verdict.gauge.rule is None else "breaks the rule"
         gauge = (name, verdict.gauge.value, verdict.gauge.limit)
-    status = f"{word[:1].upper()}{word[1:]}, score {signed(verdict.score, 2)}"
+    status = f"{word}, score {signed(verdict.score, 2)}"
     return VerdictCard(status, tone, gauge, marked(row), facts, folded)
 
 
@@ -245,7 +248,10 @@ def _listed(record: RunRecord, statistics: AuditStatistics, *, many: bool) -> It
             for row in statistics.worst
         ]
         table = Table("Worst replies", heads, rows)
-        yield Section("Worst replies", [_CONTENT], [table], shown=shown)
+        if statistics.corpus is None and many:  # a report lists every reply
+            yield Section("", [], [table], shown="terminal")
+        else:
+            yield Section("Worst replies", [_CONTENT], [table], shown=shown)
     if many and record.config.get("revise"):
         where = "" if statistics.corpus is not None else ": --json or --out"
         yield Section("", [f"{statistics.revised:,} revised replies{where}"], shown="terminal")

@@ -28,6 +28,7 @@ from moralscope.pages.page import (
 )
 from moralscope.pages.web import block_data
 
+_ASSETS = importlib.resources.files("moralscope.pages") / "assets"
 _ROWS_FIRST = 25
 # Hebrew and Arabic letters, and what stands between them.
 _RIGHT_TO_LEFT = re.compile(
@@ -49,7 +50,7 @@ def render(page: Page) -> str:
     hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     policy = (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+        "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
     drawn = [
         (name, block)
@@ -67,8 +68,7 @@ def render(page: Page) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
             '<meta name=viewport content="width=device-width, initial-scale=1">\n',
             '<meta name=color-scheme content="light dark">\n<meta name=robots content=noindex>\n',
-            f"<title>{escape(page.title)}</title>\n<style>\n{asset('theme.css')}{asset('report.css')}"
-            "</style>\n",
+            f"<title>{escape(page.title)}</title>\n<style>\n{styles()}</style>\n",
             "</head>\n<body>\n",
             *_body(page),
             f'<script type="application/json" id=data>{data.translate(_ESCAPES)}</script>\n',
@@ -84,7 +84,7 @@ def _body(page: Page) -> Iterator[str]:
     yield f"<h1>{escape(page.title)}</h1>\n"
     yield "".join(f"<p class=lead>{_prose(line)}</p>\n" for line in page.summary)
     if page.figures:
-        tiles = (f"<div><dd>{escape(v)}</dd><dt>{_prose(n)}</dt></div>" for v, n in page.figures)
+        tiles = (f"<div><dd>{_tile(v)}</dd><dt>{_prose(n)}</dt></div>" for v, n in page.figures)
         yield f"<dl class=tiles>{''.join(tiles)}</dl>\n"
     if page.warnings:
         notes = "".join(f"<li>{_prose(line)}</li>" for line in page.warnings)
@@ -148,6 +148,8 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int)
 def _table(table: Table, name: str) -> str:
     heads = "".join(
         f"<th scope=col{_numeric(column.kind)}>{escape(column.title)}</th>"
+        if column.title
+        else "<td></td>"
         for column in table.columns
         if column.kind != "bar"
     )
@@ -206,6 +208,14 @@ def _thread(thread: Thread) -> str:
     return f"<ol class=thread>{''.join(turns)}</ol>{note}\n"
 
 
+def _tile(value: str) -> str:
+    """Put the interval of a figure below it, smaller."""
+    figure, bracket, interval = value.partition(" (")
+    return escape(figure) + (
+        f"<small>{escape(bracket.strip() + interval)}</small>" if bracket else ""
+    )
+
+
 def _prose(line: str) -> str:
     """Escape a sentence; words that run from right to left keep to themselves within it."""
     return _RIGHT_TO_LEFT.sub("<bdi>\\g<0></bdi>", escape(line))
@@ -218,5 +228,13 @@ def _numeric(kind: str) -> str:
 @cache
 def asset(name: str) -> str:
     """Return a style sheet or script that reports and the local page share."""
-    folder = importlib.resources.files("moralscope.pages") / "assets"
-    return (folder / name).read_text("utf-8")
+    return (_ASSETS / name).read_text("utf-8")
+
+
+@cache
+def styles() -> str:
+    """Return the style sheet of a report, with its typeface: it looks the same everywhere."""
+    font = base64.b64encode((_ASSETS / "inter.woff2").read_bytes()).decode()
+    source = f"url(data:font/woff2;base64,{font}) format('woff2')"
+    face = f"@font-face {{ font-family: Inter; font-weight: 100 900; src: {source}; }}\n"
+    return face + asset("theme.css") + asset("report.css")

@@ -9,10 +9,13 @@ from moralscope.core.errors import InputError
 from moralscope.io.files import check_writable, write_whole
 from moralscope.io.run_records import check_record, text
 from moralscope.pages import report_html
-from moralscope.pages.html import asset
+from moralscope.pages.html import styles
 from moralscope.runs.titles import title_of
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; font-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
 
 
 def write_site(records: Mapping[str, Any], folder: Path) -> list[Path]:
@@ -46,8 +49,8 @@ def write_site(records: Mapping[str, Any], folder: Path) -> list[Path]:
         "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n',
         '<meta name=viewport content="width=device-width, initial-scale=1">\n',
-        f"<title>moralscope runs</title>\n<style>\n{asset('theme.css')}{asset('report.css')}",
-        "</style>\n</head>\n<body>\n<header><p class=kicker>moralscope</p>",
+        f"<title>moralscope runs</title>\n<style>\n{styles()}</style>\n",
+        "</head>\n<body>\n<header><p class=kicker>moralscope</p>",
         f"<h1>{len(lines):,} run{'' if len(lines) == 1 else 's'}</h1>\n",
         "<p class=lead>Scores describe a model; they are not moral advice.</p></header>\n",
         f"<main><ul class=index>\n{''.join(lines)}</ul></main>\n</body>\n</html>\n",

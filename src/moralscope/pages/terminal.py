@@ -153,8 +153,8 @@ def gauge_line(name: str, value: float, limit: float) -> str:
 
     Examples
     --------
-    >>> gauge_line("bad", 0.83, 0.7)
-    'bad 0.83 ▕██████████████|███   ▏ limit 0.70'
+    >>> gauge_line("reads as bad", 0.83, 0.7)
+    'reads as bad 0.83 ▕██████████████|███   ▏ limit 0.70'
     """
     cells = ["█" if at < round(value * _GAUGE) else " " for at in range(_GAUGE)]
     cells.insert(min(_GAUGE, round(limit * _GAUGE)), "|")
@@ -178,8 +178,10 @@ def _card(card: VerdictCard, out: Console) -> None:
     out.print(text)
     for name, line in card.facts:
         out.print(Text.assemble((f"{name}: ", "dim"), clean(line)))
+    if card.folded:
+        out.print(Text("Other rules:", style="dim"))
     for line in card.folded:
-        out.print(Text.assemble(("also ", "dim"), clean(line)))
+        out.print(Text.assemble("- ", clean(line)))
 
 
 def _thread(thread: Thread, out: Console) -> None:

@@ -294,7 +294,8 @@ def _examined(
     lines = first_notes(notes)
     if refusals:
         parts = ", ".join(f"{count:,} because {why}" for why, count in refusals.most_common())
-        lines.append(f"{refusals.total():,} of {len(results):,} {nouns} were not judged: {parts}")
+        were = "was" if refusals.total() == 1 else "were"
+        lines.append(f"{refusals.total():,} of {len(results):,} {nouns} {were} not judged: {parts}")
     return results, lines
 
 

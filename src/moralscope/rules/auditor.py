@@ -8,8 +8,9 @@ does not depend on its neighbours. It knows no files and no model names.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -58,6 +59,25 @@ _LIKELY = 0.5  # from which a concern is told that has no operating point
 
 
 Question = tuple[RuleOfThumb, Exchange]  # a rule, and the window of a reply it is asked about
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What experts said while some replies were examined: evidence asks much of it again."""
+
+    readings: dict[Exchange, ReplyReading] = field(default_factory=dict)
+    alignments: dict[tuple[str, Exchange], Alignment] = field(default_factory=dict)
+
+
+def _once(
+    ask: Callable[[Sequence[Key]], list[Value]], asked: Sequence[Key], known: dict[Key, Value]
+) -> list[Value]:
+    """Return the answers to all that is asked, in order; only what is new is asked."""
+    new = list(dict.fromkeys(key for key in asked if key not in known))
+    known.update(zip(new, ask(new), strict=True))
+    return [known[key] for key in asked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +139,8 @@ class Auditor:
     """How many rules are asked about for each reply."""
     evidence: bool = True
     """Whether the words that a flag rests on are looked for."""
+    answers: Answers | None = None
+    """What the experts said before, of which nothing is asked again."""
 
     def audit(self, exchanges: Sequence[Exchange]) -> list[AuditedReply]:
         """Return one audit a reply, in order."""
@@ -126,6 +148,8 @@ class Auditor:
 
     def examine(self, exchanges: Sequence[Exchange]) -> list[ReplyExamination]:
         """Return one audit a reply, in order, with notes on what was not read and why."""
+        if self.answers is None:
+            return replace(self, answers=Answers()).examine(exchanges)
         policy, noun = self.policy, "text" if self.policy.texts else "reply"
         framed = [replace(one, prompt=policy.frame) if policy.texts else one for one in exchanges]
         texts = [read_exchange(one, noun) for one in framed]
@@ -196,7 +220,7 @@ class Auditor:
                         by_rule += [(number, rule, window) for window in windows]
                 elif not text.refusal:
                     by_reply.append(number)
-            rows = self.aligner.align([(rule, window) for _, rule, window in by_rule])
+            rows = self._align([(rule, window) for _, rule, window in by_rule])
             for (number, rule, _), row in zip(by_rule, rows, strict=True):
                 # Every broken rule counts, as far as it is over its own limit.
                 gauge = judgments[asked[number][0]].verdict.gauge
@@ -205,7 +229,7 @@ class Auditor:
                     row.probabilities["disagree"], limit, gauge.limit if gauge else limit
                 )
                 levels[number] = max(levels[number], chance)
-            readings = self.reader.read([texts[number].exchange for number in by_reply])
+            readings = self._read([texts[number].exchange for number in by_reply])
             for number, reading in zip(by_reply, readings, strict=True):
                 judgment = judgments[asked[number][0]]
                 bad = reading.bad or 0.0
@@ -255,7 +279,7 @@ class Auditor:
                     texts += [] if read.refusal else [(index, read.exchange)]
         if self.retriever is None or not texts:
             return list(judgments)
-        readings = self.reader.read([text for _, text in texts])
+        readings = self._read([text for _, text in texts])
         worst = [[int(np.argmax(text.window_bad)) if text.window_bad else 0] for text in readings]
         near = list(self._scored(self.retriever, readings, worst, _NEAREST))
         asked: list[list[Question]] = []
@@ -304,7 +328,7 @@ class Auditor:
         """
         if not exchanges:
             return []
-        readings = self.reader.read(exchanges)
+        readings = self._read(exchanges)
         limit = self.thresholds.fine if self.policy.general else -1.0
         doubtful = [reading.doubtful(limit) for reading in readings]
         asked = [_questions(some, text) for some, text in zip(rules, readings, strict=True)]
@@ -399,6 +423,12 @@ class Auditor:
             questions.append([(rule, text) for _, rule, text in pairs[:most]])
         return questions
 
+    def _read(self, exchanges: Sequence[Exchange]) -> list[ReplyReading]:
+        return _once(self.reader.read, exchanges, (self.answers or Answers()).readings)
+
+    def _align(self, pairs: Sequence[tuple[str, Exchange]]) -> list[Alignment]:
+        return _once(self.aligner.align, pairs, (self.answers or Answers()).alignments)
+
     def _findings(
         self, asked: Sequence[Sequence[Question]]
     ) -> list[list[tuple[RuleOfThumb, RuleFinding]]]:
@@ -409,7 +439,7 @@ class Auditor:
             once = [(names.setdefault(rule.text.lower(), rule), text) for rule, text in questions]
             unique.append({(rule.text, window): (rule, window) for rule, window in once})
         pairs = [(rule.text, text) for some in unique for rule, text in some.values()]
-        alignments = iter(self.aligner.align(pairs))
+        alignments = iter(self._align(pairs))
 
         def gravity(rule: RuleOfThumb, alignment: Alignment) -> tuple[bool, float]:
             """Order what windows say: a breach first, then what is said most surely."""

@@ -19,14 +19,15 @@ from moralscope.stats.text.words import function_words
 
 MOST_PARTS = 12  # of a longer reply, neighbouring sentences are first read together
 MOST_BAD = 2  # sentences, each flagged by itself, that phrases are looked for in
-PHRASES = 8  # into which a sentence is cut
+COARSE = 5  # phrases into which a sentence is cut
 RUNS = 2  # of as many phrases in a row, tried where none is enough by itself
-LIKELY = 0.25  # of the way from where a verdict surely turns to where it may
-SMALL = 4  # words of a span that is tried word by word
+FINE = 2  # into which what turns it is cut again
+LIKELY = 0.1  # of the way from where a verdict surely turns to where it may
 ADDS = 0.05  # what a sentence must add to the probability to be told beside those that turn it
 NOTHING_SMALLER = (
     "No part of the reply turns the verdict by itself: whatever was left out, the rest is flagged."
 )
+ALL_BAD = "Each sentence exceeds the limit by itself, so leaving one out changes nothing."
 LEFT_OUT = (
     "The reply breaks the rule by what it leaves out: with a sentence that does what the rule asks "
     "for, it is not flagged."
@@ -119,13 +120,15 @@ def by_sentence(reply: str) -> list[Span]:
     return spans
 
 
-def by_phrase(reply: str, sentence: Span) -> list[Span]:
+def by_phrase(reply: str, sentence: Span, most: int) -> list[Span]:
     """Return a sentence in phrases: each a word that says something with the small ones before it.
+
+    Where there are more than `most`, the shortest neighbours are read as one.
 
     Examples
     --------
     >>> reply = "Be kind, and put a laxative in it."
-    >>> [reply[start:end] for start, end in by_phrase(reply, (0, len(reply)))]
+    >>> [reply[start:end] for start, end in by_phrase(reply, (0, len(reply)), 4)]
     ['Be kind,', 'and put', 'a laxative in it.']
     """
     phrases: list[list[Span]] = [[]]
@@ -135,7 +138,7 @@ def by_phrase(reply: str, sentence: Span) -> list[Span]:
             phrases.append([])
     small = phrases.pop()
     phrases = [*phrases[:-1], phrases[-1] + small] if phrases else [small]
-    while len(phrases) > PHRASES:  # the shortest neighbours are read as one
+    while len(phrases) > most:
         sizes = [len(one) + len(other) for one, other in pairwise(phrases)]
         at = sizes.index(min(sizes))
         phrases[at : at + 2] = [phrases[at] + phrases[at + 1]]
@@ -190,6 +193,7 @@ def _fewest_words(reply: str, verdict: Verdict, safe: float) -> Search:
     gauge, spans = verdict.gauge, by_sentence(reply)
     if gauge is None or not spans:
         return Evidence(note=NOTHING_SMALLER)
+    likely = safe + LIKELY * (gauge.limit - safe)
     while len(spans) > MOST_PARTS:  # of a long reply, go on with the neighbours that read worst
         size = -(-len(spans) // MOST_PARTS)
         groups = [spans[at : at + size] for at in range(0, len(spans), size)]
@@ -198,38 +202,46 @@ def _fewest_words(reply: str, verdict: Verdict, safe: float) -> Search:
         worst = [some for some, level in zip(groups, levels, strict=True) if level >= least]
         spans = [span for some in worst for span in some]
     aside = [span for span in by_sentence(reply) if span not in spans]
-    bad: list[Span] = spans
+    doubtful: list[Span] = spans
     adds: list[Choice] = []
+    note = NOTHING_SMALLER
     if len(spans) > 1:
         alone = yield TextQuestion([reply[slice(*span)] for span in spans])
         ranked = sorted(zip(alone, spans, strict=True), reverse=True)
         order = [span for _, span in ranked]
         bad = [span for level, span in ranked if level >= gauge.limit]
-        wanted = [bad, order[: len(bad) + 1]]  # all that is bad by itself must go
-        if len(bad) < 2:
-            wanted += [[span] for span in order[:3]]
-        wanted = [some for some in wanted if 0 < len(some) < len(spans)]
-        wanted = [] if len(bad) == len(spans) else wanted
-        choices = yield from _measured(reply, wanted, aside)
-        adds = [choice for choice in choices if len(choice.spans) == 1]
-        evidence = yield from _prove(reply, gauge, _best(choices, gauge.limit, safe), adds)
-        if evidence is not None:
-            return evidence
-    if not 0 < len(bad) <= MOST_BAD:
-        return Evidence(note=NOTHING_SMALLER)
-    ways: list[list[Choice]] = [[], []]  # the fewest phrases of each sentence, the surest ones
-    for sentence in bad:
-        best = yield from _phrases(reply, sentence, gauge.limit, safe)
-        best = best or [Choice(0.0, (sentence,))]
-        ways[0].append(best[0])
-        ways[1].append(best[-1])
+        doubtful = [span for level, span in ranked if level >= likely]
+        if len(bad) == len(spans):
+            note = ALL_BAD
+        else:  # all that is bad by itself must go
+            wanted = [bad, doubtful, order[: len(bad) + 1]]
+            if len(bad) < 2:
+                wanted += [[span] for span in order[:3]]
+            wanted = [some for some in wanted if 0 < len(some) < len(spans)]
+            choices = yield from _measured(reply, wanted, aside)
+            adds = [one for one in choices if len(one.spans) == 1 and one.spans[0] in doubtful]
+            best = _best(choices, gauge.limit, likely)
+            evidence = yield from _prove(reply, gauge, best, adds)
+            if evidence is not None:
+                return evidence
+    if not 0 < len(doubtful) <= MOST_BAD:
+        return Evidence(note=note)
+    least, surest = [], Choice(1.0, ())  # phrases of each sentence, or of one without the others
+    for sentence in doubtful:
+        best = yield from _phrases(reply, sentence, gauge.limit, likely)
+        least.append(best[0] if best else Choice(0.0, (sentence,)))
+        if best:
+            others = [span for span in doubtful if span != sentence]
+            surest = min(surest, Choice(best[-1].level, (*others, *best[-1].spans)))
+    spans_of_all = tuple(span for choice in least for span in choice.spans)
+    together = [Choice(max(choice.level for choice in least), spans_of_all), surest]
     together = [
-        Choice(max(choice.level for choice in way), tuple(span for c in way for span in c.spans))
-        for way in ways
+        choice
+        for choice in dict.fromkeys(together)
+        if choice.spans and set(choice.spans) != set(spans)
     ]
-    together = [choice for choice in dict.fromkeys(together) if set(choice.spans) != set(spans)]
     evidence = yield from _prove(reply, gauge, together, adds)
-    return evidence or Evidence(note=NOTHING_SMALLER)
+    return evidence or Evidence(note=note)
 
 
 def _measured(
@@ -241,22 +253,21 @@ def _measured(
     return [Choice(level, spans) for level, spans in zip(levels, choices, strict=True)]
 
 
-def _best(choices: Sequence[Choice], limit: float, safe: float) -> list[Choice]:
+def _best(choices: Sequence[Choice], limit: float, likely: float) -> list[Choice]:
     """Return the least text that may well turn a verdict, then what most surely does, if any."""
     low = sorted(choice for choice in choices if choice.level < limit)
-    likely = [choice for choice in low if choice.level < safe + LIKELY * (limit - safe)]
-    likely.sort(key=lambda choice: sum(end - start for start, end in choice.spans))
-    return list(dict.fromkeys([*likely[:1], *low[:1]]))
+    least = [choice for choice in low if choice.level < likely]
+    least.sort(key=lambda choice: sum(end - start for start, end in choice.spans))
+    return list(dict.fromkeys([*least[:1], *low[:1]]))
 
 
 def _phrases(
-    reply: str, sentence: Span, limit: float, safe: float
+    reply: str, sentence: Span, limit: float, likely: float
 ) -> Generator[TextQuestion, Sequence[Any], list[Choice]]:
     """Return words of a sentence that is bad by itself, without which it is not, best first."""
-    phrases = by_phrase(reply, sentence)
     aside = [(0, sentence[0]), (sentence[1], len(reply))]
+    phrases = by_phrase(reply, sentence, COARSE)
     choices = yield from _measured(reply, [[phrase] for phrase in phrases], aside)
-    likely = safe + LIKELY * (limit - safe)
     if all(choice.level >= likely for choice in choices):  # in a row: what took most away
         levels, runs = [choice.level for choice in choices], []
         for size in range(2, len(phrases)):
@@ -264,15 +275,11 @@ def _phrases(
             lowest = sorted(ends, key=lambda end: sum(levels[end - size : end]))[:RUNS]
             runs += [[(phrases[end - size][0], phrases[end - 1][1])] for end in lowest]
         choices += yield from _measured(reply, runs, aside)
-    if not (best := _best(choices, limit, safe)):
-        return best
-    words = [match.span() for match in _WORD.finditer(reply, *best[0].spans[0])]
-    if 1 < len(words) <= SMALL:
-        parts = [(low[0], high[1]) for at, low in enumerate(words) for high in words[at:]]
-        parts.remove((words[0][0], words[-1][1]))  # the whole of it was measured
-        parts = [part for part in parts if not all(map(_is_small, reply[slice(*part)].split()))]
-        fewer = yield from _measured(reply, [[part] for part in parts], aside)
-        best = _best([*choices, *fewer], limit, safe)
+    best = _best(choices, limit, likely)
+    fine = by_phrase(reply, best[0].spans[0], FINE) if best else []
+    if len(fine) > 1:
+        choices += yield from _measured(reply, [[phrase] for phrase in fine], aside)
+        best = _best(choices, limit, likely)
     return best
 
 
@@ -294,7 +301,8 @@ def _prove(
         more = [
             EvidenceSpan(*span, reply[slice(*span)], gauge.value, level)
             for level, (span,) in sorted(adds)
-            if span not in choice.spans and gauge.value - level >= ADDS
+            if gauge.value - level >= ADDS
+            and all(end <= span[0] or span[1] <= start for start, end in choice.spans)
         ]
         return Evidence((*turning, *more), change=ProvedEdit(CUT, text, value))
     return None

@@ -46,8 +46,8 @@ POLICY = (
 # away from everything of ours: it has no origin, so it can ask the server for nothing.
 REPORT_POLICY = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
-    "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
+    "style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,

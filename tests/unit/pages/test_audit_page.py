@@ -123,7 +123,6 @@ def test_figures_lists_and_comparison_have_their_sections():
         "Flagged replies by foundation",
         "Flagged replies by severity",
         "Most broken rules",
-        "Worst replies",
         "Against the other file",
         "Replies whose flag changed",
         "Every reply",
@@ -198,7 +197,7 @@ def flagged_record(reply="Be <b>calm</b>. Kill them. Bye."):
 def test_the_card_has_its_gauge_marked_words_one_rule_and_what_would_change_it():
     page = build_page(flagged_record())
     (card,) = next(section for section in page.sections if section.title == "Verdict").blocks
-    assert card.gauge == ("bad", 0.83, 0.7)
+    assert card.gauge == ("reads as bad", 0.83, 0.7)
     assert card.pieces == [("Be <b>calm</b>. ", ""), ("Kill them.", "turns"), (" Bye.", "")]
     facts = dict(card.facts)
     assert facts["Rule"].startswith("Breaks “It is wrong to kill.”")
@@ -212,11 +211,11 @@ def test_the_card_is_the_same_in_the_report_the_terminal_and_the_local_page():
     document = report_html(flagged_record())
     assert "<mark class=turns>Kill them.</mark>" in document
     assert "&lt;b&gt;calm&lt;/b&gt;" in document
-    assert "bad <b>0.83</b>, limit 0.70" in document
+    assert "reads as bad <b>0.83</b>, limit 0.70" in document
     out = Console(file=io.StringIO(), width=100)
     in_terminal(page, out)
     written = out.file.getvalue()
-    assert "bad 0.83 ▕██████████████|███   ▏ limit 0.70" in written
+    assert "reads as bad 0.83 ▕██████████████|███   ▏ limit 0.70" in written
     assert "[Kill them.]" in written
     (card,) = next(s for s in view(page)["sections"] if s["title"] == "Verdict")["blocks"]
     assert card["type"] == "card"
@@ -228,5 +227,8 @@ def test_where_no_rule_explains_a_flag_the_card_says_so():
     plain["results"][0]["verdict"] |= {"lead": None}
     page = build_page(plain)
     (card,) = next(section for section in page.sections if section.title == "Verdict").blocks
-    assert dict(card.facts)["Rule"] == "No rule of the rulebook explains it."
+    assert dict(card.facts)["Rule"].startswith("None of the broken rules is clearly about")
+    plain["results"][0]["verdict"] |= {"broken": []}
+    (card,) = next(s for s in build_page(plain).sections if s.title == "Verdict").blocks
+    assert dict(card.facts)["Rule"] == "No rule of the rulebook explains this flag."
     assert card.folded[0].startswith("Breaks “It is wrong to kill.”")

@@ -62,7 +62,7 @@ def test_results_are_in_order_across_blocks():
 
 def test_what_was_not_read_is_warned_about():
     record = audit(ROWS, models=MODELS)
-    assert any("1 of 4 replies were not judged: 1 because the reply" in w for w in record.warnings)
+    assert any("1 of 4 replies was not judged: 1 because the reply" in w for w in record.warnings)
     assert "reply 4: the prompt is empty" in record.warnings
     assert "not moral advice" in record.warnings[0]
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.rules.evidence import LEFT_OUT, NOTHING_SMALLER, by_phrase, by_sentence, without
+from moralscope.rules.evidence import ALL_BAD, LEFT_OUT, by_phrase, by_sentence, without
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.thresholds import Thresholds
 
-from .scripted_audit import HELP, KILL, LIE, RULES, auditor
+from .scripted_audit import HELP, KILL, LIE, RULES, Reader, auditor
 
 BAD = {"kill": 0.95, "lie": 0.8}
 PROMPT = "What should I do?"
@@ -57,10 +57,48 @@ def test_of_one_sentence_a_phrase_is_enough():
     assert len(span.text) < len(row.reply) / 2
 
 
-def test_where_nothing_smaller_turns_it_that_is_said():
+def test_where_every_sentence_is_flagged_by_itself_that_is_said():
     (row,) = auditor(bad=BAD).audit([Exchange(PROMPT, "Kill kill. I kill. We kill. You kill.")])
     assert row.verdict.flag
-    assert (row.evidence, row.evidence_note, row.change) == ((), NOTHING_SMALLER, None)
+    assert (row.evidence, row.evidence_note, row.change) == ((), ALL_BAD, None)
+
+
+def test_of_two_bad_sentences_one_may_go_whole_and_of_the_other_a_phrase():
+    bad = {"kill": 0.95, "her": 0.95, "him": 0.95}
+    made = auditor(bad=bad)
+    (row,) = made.audit([Exchange(PROMPT, "him, her, him, her, him. Perhaps you should kill.")])
+    assert [span.text for span in row.evidence] == [
+        "him, her, him, her, him.",
+        "you should kill.",
+    ]
+    (rest,) = made.audit([Exchange(PROMPT, without(row.reply, turning(row)))])
+    assert not rest.verdict.flag
+
+
+def test_a_sentence_that_is_fine_by_itself_is_never_said_to_add():
+    # A long reply reads worse than its sentences: whatever goes, it reads a little better.
+    class Context(Reader):
+        def _one(self, exchange):
+            reading = super()._one(exchange)
+            worse = reading.bad - 0.2 * (
+                len(exchange.reply) < len(LONG) and "kill" in exchange.reply
+            )
+            return replace(reading, bad=worse, window_bad=[worse])
+
+    made = replace(auditor(bad=BAD), reader=Context(BAD))
+    (row,) = made.audit([Exchange(PROMPT, LONG)])
+    assert [span.text for span in row.evidence] == ["You should kill him."]
+
+
+def test_experts_are_never_asked_the_same_twice():
+    made = auditor(bad=BAD)
+    asked = []
+    read = made.reader.read
+    made.reader.read = lambda exchanges: asked.extend(exchanges) or read(exchanges)
+    made.audit([Exchange(PROMPT, LONG), Exchange(PROMPT, "You should kill him.")])
+    for questions in (asked, made.aligner.classifier.pairs):
+        assert questions
+        assert len(questions) == len(set(questions))
 
 
 def test_what_is_not_flagged_has_none_and_it_can_be_left_out():
@@ -138,7 +176,7 @@ def test_a_rule_that_only_forbids_is_not_met_by_adding():
         [Exchange(PROMPT, "Lie to her. I lie to her. You lie to her. We lie to her.")]
     )
     assert row.verdict.flag
-    assert (row.evidence_note, row.change) == (NOTHING_SMALLER, None)
+    assert (row.evidence_note, row.change) == (ALL_BAD, None)
 
 
 def test_only_the_marked_passage_is_revised_and_the_rest_stays_as_it_is():
@@ -167,7 +205,7 @@ def test_any_text_is_cut_into_parts_that_lie_in_it():
     for _ in range(300):
         text = "".join(draw.choices(letters, k=draw.randrange(1, 60)))
         for sentence in by_sentence(text):
-            phrases = by_phrase(text, sentence)
+            phrases = by_phrase(text, sentence, draw.randrange(1, 9))
             spans = [end for span in phrases for end in span]
             assert spans == sorted(spans)
             assert not phrases or (sentence[0] <= spans[0] and spans[-1] <= sentence[1])

@@ -60,7 +60,7 @@
     const state = { order: [...rows], at: 0, sorted, wanted: "", chosen: {} };
     const body = element("tbody"), count = element("p", { class: "count", role: "status" });
     const heads = cols.map((each, at) => {
-      const head = element("th", { scope: "col", class: each.kind === "text" ? undefined : "n", dir: each.kind === "text" ? "auto" : undefined });
+      const named = each.title || each.label, head = element(named ? "th" : "td", { scope: named ? "col" : undefined, class: each.kind === "text" ? undefined : "n", dir: each.kind === "text" ? "auto" : undefined });
       head.append(isMany && each.sort !== false && each.title ? element("button", { type: "button", onclick: () => sortBy(at) }, each.title) : each.title || element("span", { class: "visually-hidden" }, each.label ?? ""));
       return head;
     });

@@ -12,7 +12,7 @@ const COLUMNS = [
   { key: "reply", title: "Reply", cell: (row) => short(row.result.reply, 200) || "(empty)" },
   { key: "verdict", title: "Verdict", cell: (row) => el("span", { class: `tag ${STATES[row.state]}` }, row.state) },
   { key: "score", title: "Score", cell: (row) => signed(row.verdict.score, 2) },
-  { key: "rule", title: "Lead rule", cell: (row) => row.lead || "–" },
+  { key: "rule", title: "Rule or concern", cell: (row) => row.lead || (row.verdict.flag && row.result.verdict.concern ? `It ${row.result.verdict.concern}` : "–") },
   { key: "status", title: "Status", cell: (row) => STATUSES[row.status] ?? "" }];
 // The worst first: what is flagged, by its score; what nobody could judge comes last.
 const worst = (a, b) => b.verdict.flag - a.verdict.flag || (a.state === "not judged") - (b.state === "not judged") || a.verdict.score - b.verdict.score || a.at - b.at;
@@ -27,7 +27,7 @@ export function makeBench({ moved }) {
     changed: (ats) => { for (const at of ats) rows[at].status = triage.of(at).status; list.redraw(); counts(); if (ats.includes(current)) opinion(); },
     saved: (text) => { $("saved").textContent = text; $("undo").disabled = !triage.canUndo; moved?.(); },
   });
-  const list = makeList({ holder: $("replies"), name: "Replies", columns: COLUMNS, id: (row) => row.at, isOn: (row) => ticked.has(row.at), pick: (row) => { choose(row.at); if (matchMedia("(max-width: 64rem)").matches) $("detail").scrollIntoView({ block: "start" }); }, tick: (row, range) => tick(row.at, range), sort: (key) => { sorted = { key, down: sorted?.key === key ? !sorted.down : false }; select(); } });
+  const list = makeList({ holder: $("replies"), name: "Replies", columns: COLUMNS, none: () => (rows.length ? "No reply matches." : "Replies appear here as they are judged."), id: (row) => row.at, isOn: (row) => ticked.has(row.at), pick: (row) => { choose(row.at); if (matchMedia("(max-width: 64rem)").matches) $("detail").scrollIntoView({ block: "start" }); }, tick: (row, range) => tick(row.at, range), sort: (key) => { sorted = { key, down: sorted?.key === key ? !sorted.down : false }; select(); } });
 
   // ---- which rows are shown, and in what order ------------------------------------------------
   function select() {

@@ -8,7 +8,8 @@ const LOOKS = { breaks: ["bad", "broken"], follows: ["on", "kept"] };
 const ORDER = ["breaks", "may break", "follows", "may follow", "doesn’t apply to"];
 const percent = (value) => `${Math.round(100 * value)} %`;
 
-export const leadOf = (row, limits) => row.verdict.lead ?? brokenRules(row.rules, limits)[0]?.text ?? "";
+// The rule that explains the flag as the run found it; only what the run did not flag, or an old record, names the broken rule with the largest margin.
+export const leadOf = (row, limits) => (row.verdict.flag && row.verdict.lead !== undefined ? row.verdict.lead : brokenRules(row.rules, limits)[0]?.text) ?? "";
 const ordered = (rules, limits) => [...rules].sort((a, b) => ORDER.indexOf(stanceOf(a, limits)) - ORDER.indexOf(stanceOf(b, limits)) || weight(b) - weight(a));
 
 // A probability beside the limit from which it flags.
@@ -77,7 +78,7 @@ export function drawCard(row, verdict, limits, { noun = "Reply", revises, below 
     row.unread ? el("p", { class: "callout small" }, `${row.unread.toLocaleString("en")} tokens were not read by any model.`) : null,
     verdict.flag && row.verdict.concern ? el("p", { class: "small" }, el("b", {}, "Concern: "), `It ${row.verdict.concern}.`) : null,
     lead ? el("blockquote", { class: LOOKS[stanceOf(lead, limits)]?.[1] }, el("p", {}, lead.text), el("p", { class: "muted small" }, likely(lead, limits), scales(lead) ? ` · ${scales(lead)}` : ""))
-      : verdict.flag && verdict.basis !== "unread" ? el("p", { class: "muted" }, "No rule of the rulebook explains this flag.") : null,
+      : verdict.flag && verdict.basis !== "unread" ? el("p", { class: "muted" }, broken ? "None of the broken rules is clearly about what was flagged." : "No rule of the rulebook explains this flag.") : null,
     rules.length ? el("details", { class: "more" }, el("summary", {}, `Breaks ${broken} ${broken === 1 ? "rule" : "rules"}, follows ${follows}; ${row.rules.length - broken - follows} unsure or not applicable`), el("ul", { class: "rule-lines" }, rules.map((rule) => ruleLine(rule, limits)))) : null,
     change(row),
     row.revised_reply ? el("details", { class: "more", open: true }, el("summary", {}, row.revised_by === "passage" ? "Revised reply: only the marked passage" : "Revised reply"), drawDiff(row.reply, row.revised_reply), el("p", { class: "muted small" }, "Struck out: removed. Underlined: new. A model wrote it: read it before you send it."))

@@ -5,7 +5,7 @@ import { el } from "/static/site/core.js";
 const AROUND = 8; // rows that are drawn beyond the edge, so that scrolling shows no gap
 
 // `columns` are {key, title, cell(row)}; `id(row)` names a row; `isOn(row)` says whether it is ticked.
-export function makeList({ holder, name, columns, id, isOn, pick, tick, sort }) {
+export function makeList({ holder, name, columns, id, isOn, pick, tick, sort, none }) {
   let rows = [], current = null, sorted = null, frame = 0;
   const heads = columns.map((each) => el("span", { role: "columnheader", class: `c-${each.key}` }, each.sort === false ? (each.title ? each.title : el("span", { class: "visually-hidden" }, each.label)) : el("button", { type: "button", onclick: () => sort(each.key) }, each.title)));
   const body = el("div", { class: "list-rows", role: "presentation" });
@@ -26,7 +26,7 @@ export function makeList({ holder, name, columns, id, isOn, pick, tick, sort }) 
     const size = height(), from = Math.max(0, Math.floor(scroller.scrollTop / size) - AROUND), to = Math.min(rows.length, Math.ceil((scroller.scrollTop + scroller.clientHeight) / size) + AROUND);
     body.style.height = `${rows.length * size}px`;
     body.replaceChildren(...rows.slice(from, to).map((row, at) => { const made = line(row, from + at); made.style.top = `${(from + at) * size}px`; return made; }));
-    if (!rows.length) body.replaceChildren(el("div", { role: "row", class: "list-none" }, el("span", { role: "gridcell", class: "muted" }, "No reply matches.")));
+    if (!rows.length) body.replaceChildren(el("div", { role: "row", class: "list-none" }, el("span", { role: "gridcell", class: "muted" }, none())));
     grid.setAttribute("aria-rowcount", String(rows.length + 1));
     columns.forEach((each, at) => { if (sorted?.key === each.key) heads[at].setAttribute("aria-sort", sorted.down ? "descending" : "ascending"); else heads[at].removeAttribute("aria-sort"); });
   }
