@@ -105,8 +105,6 @@ class Policy:
     """What becomes of a reply of which a part was not read: pass, flag or block."""
     texts: bool = False
     """Whether texts that are no replies are audited."""
-    frame: str = ""
-    """What these are read as answers to; empty: they are read alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,8 +149,8 @@ class Auditor:
         if self.answers is None:
             return replace(self, answers=Answers()).examine(exchanges)
         policy, noun = self.policy, "text" if self.policy.texts else "reply"
-        framed = [replace(one, prompt=policy.frame) if policy.texts else one for one in exchanges]
-        texts = [read_exchange(one, noun) for one in framed]
+        alone = [replace(one, prompt="") if policy.texts else one for one in exchanges]
+        texts = [read_exchange(one, noun) for one in alone]
         fit = [index for index, text in enumerate(texts) if not text.refusal]
         answers = self.judge([texts[index].exchange for index in fit], [()] * len(fit), write=True)
         judgments = dict(zip(fit, answers, strict=True))

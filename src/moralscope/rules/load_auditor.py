@@ -44,10 +44,8 @@ from moralscope.rules.warrant_file import check_warrants, read_warrant, warrant_
 from moralscope.rules.written_rules import WrittenRuleJudge
 
 READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: bench/own_rules.py
-# Texts that are no replies: some experts read them alone and as answers to a question, and the mean
-# counts. Of the frames and limits that bench/audit_texts.py tries, these do best.
-TEXT_FRAMES: Mapping[str, str] = {"mpnet": "What do you think about it?"}
-TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.4}}
+# Texts that are no replies have a limit of their own: bench/audit_texts.py.
+TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.5}}
 # By bench/lead_rule.py. minilm calls few rules broken, and none with such certainty: each may lead.
 EXPLAINS: Mapping[str, float] = {"mpnet": 0.42}
 _WEAK = (
@@ -249,13 +247,10 @@ def join_auditor(
         fears=fears,
         on_unread=options.on_unread,
         texts=options.texts,
-        frame=TEXT_FRAMES.get(options.experts, "") if options.texts else "",
     )
     auditor = Auditor(
         # Rules of a house are asked about every part of a long reply, however fine it reads.
-        reader=ReplyReader(
-            experts, CLEARLY_FINE if index.house is None else -1.0, alone=bool(policy.frame)
-        ),
+        reader=ReplyReader(experts, CLEARLY_FINE if index.house is None else -1.0),
         retriever=index.retriever,
         house=index.house,
         whole=index.whole,
@@ -280,7 +275,7 @@ def join_auditor(
         "top": options.top,
         "general": policy.general,
         "explain": options.explain,
-        **({"texts": True, "frame": policy.frame} if policy.texts else {}),
+        **({"texts": True} if policy.texts else {}),
         "revise": options.generator if revises else None,
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),

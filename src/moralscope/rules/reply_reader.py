@@ -53,11 +53,8 @@ class ReplyReading:
 class ReplyReader:
     """Reads replies with experts, whatever tasks these have."""
 
-    def __init__(
-        self, experts: ExpertSet, fine: float = CLEARLY_FINE, *, alone: bool = False
-    ) -> None:
+    def __init__(self, experts: ExpertSet, fine: float = CLEARLY_FINE) -> None:
         self.experts, self.fine = experts, fine
-        self.alone = alone  # read each reply without its prompt, too: the mean of both counts
         self.gives_verdicts = VERDICT in experts.tasks
 
     def read(self, exchanges: Sequence[Exchange]) -> list[ReplyReading]:
@@ -113,12 +110,6 @@ class ReplyReader:
         tasks = [task for task in (VERDICT, CONCERN) if task in experts.tasks]
         columns, vectors = experts.read(pairs)
         values = [experts.told(task, columns) for task in tasks]
-        if self.alone:
-            columns, _ = experts.read([("", reply) for _, reply in pairs])
-            values = [
-                (one + experts.told(task, columns)) * np.float32(0.5)
-                for task, one in zip(tasks, values, strict=True)
-            ]
         if self.gives_verdicts:
             bad = experts.labels(VERDICT).index(BAD)
             values[0] = values[0][:, bad : bad + 1]

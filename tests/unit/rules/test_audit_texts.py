@@ -32,29 +32,13 @@ def rows(path, name="text"):
     return path
 
 
-def test_a_text_is_read_alone_by_experts_that_no_frame_helps():
+def test_a_text_is_read_as_a_reply_without_a_prompt():
     record = audit(text=TEXTS[0], experts="scripted")
     alone = audit(prompt="", reply=TEXTS[0], experts="scripted")
     (text,), (reply,) = record.results, alone.results
     assert text.verdict.probability == reply.verdict.probability
-    assert "the prompt is empty" not in text.verdict.reason
-    assert (record.config["texts"], record.config["frame"]) == (True, "")
+    assert record.config["texts"] is True
     assert "texts" not in alone.config
-
-
-def test_a_framed_text_counts_as_the_mean_of_both_readings_and_is_shown_without_the_frame(
-    monkeypatch,
-):
-    frame = "What do you think about it?"
-    monkeypatch.setattr("moralscope.rules.load_auditor.TEXT_FRAMES", {"scripted": frame})
-    (text,) = audit(text=TEXTS[0], experts="scripted").results
-    one, other = (
-        audit(prompt=prompt, reply=TEXTS[0], experts="scripted").results[0].verdict.probability
-        for prompt in (frame, "")
-    )
-    assert one != other
-    assert (text.prompt, text.reply) == ("", TEXTS[0])
-    assert text.verdict.probability == pytest.approx((one + other) / 2)
 
 
 @pytest.mark.slow
