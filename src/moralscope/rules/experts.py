@@ -25,7 +25,7 @@ def prepare_rule_experts(
 ) -> ExpertSet:
     """Load the experts that `name` means: a shipped set by its name, `scripted`, or a folder.
 
-    `large` reads rules with those on mpnet and a larger set beside them.
+    `large` reads replies and rules with those on mpnet and a larger set beside them.
     """
     if name == "scripted":
         return ScriptedExperts(
@@ -44,46 +44,67 @@ def prepare_rule_experts(
             prepare_experts(base, family=RULES, eight_bits=eight_bits, progress=progress)
             for base in (DEFAULT_EXPERTS, LARGE)
         )
-        return JointExperts(first, second, TASK, f"{RULES}-{LARGE}")
+        return JointExperts(first, second, (TASK, VERDICT), f"{RULES}-{LARGE}")
     return prepare_experts(name, family=RULES, eight_bits=eight_bits, progress=progress)
 
 
 class JointExperts:
-    """An `ExpertSet`: the `first` one, with `second` beside it for one `task`.
+    """An `ExpertSet`: the `first` one, with `second` beside it for some `tasks` of one label.
 
-    Its probabilities are the mean of both, over logarithms: the errors of one are not the other's.
+    Their probabilities are the mean of both, over logarithms: the errors of one are not the
+    other's. One pass of `read` has the columns of both.
     """
 
-    def __init__(self, first: ExpertSet, second: ExpertSet, task: str, name: str) -> None:
-        if first.labels(task) != second.labels(task):
-            raise InputError(f"the two sets of experts differ in '{task}'", "train one again")
-        self._first, self._second, self._task = first, second, task
-        parts = f"{first.ref.sha256} {second.ref.sha256} {task}"
+    def __init__(
+        self, first: ExpertSet, second: ExpertSet, tasks: Sequence[str], name: str
+    ) -> None:
+        for task in tasks:
+            if first.labels(task) != second.labels(task):
+                raise InputError(f"the two sets of experts differ in '{task}'", "train one again")
+        self._sets, self._shared = (first, second), tuple(tasks)
+        self._width = first.read([("", "a")])[0].shape[1]
+        parts = f"{first.ref.sha256} {second.ref.sha256} {' '.join(tasks)}"
         self.ref = ModelRef(name, sha256(parts.encode()).hexdigest())
         self.bits, self.tasks, self.retrieval = first.bits, first.tasks, first.retrieval
         self.labels, self.thresholds = first.labels, first.thresholds
         self.windows, self.embed = first.windows, first.embed
-        self.read, self.told = first.read, first.told
         self.card = {**second.card, "beside": dict(first.card)}
-        point = second.operating_points.get(task)
-        self.operating_points = {**first.operating_points, **({task: point} if point else {})}
+        points = {task: second.operating_points.get(task) for task in tasks}
+        chosen = {task: point for task, point in points.items() if point}
+        self.operating_points = {**first.operating_points, **chosen}
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task."""
-        expert = self._first.expert(task)
-        return _Mean(self, expert, self._second.expert(task)) if task == self._task else expert
+        experts = [one.expert(task) for one in self._sets[: 1 + (task in self._shared)]]
+        if len(experts) == 1:
+            return experts[0]
+        return _Mean(f"{self.ref.name}/{task}", self.ref.sha256, experts)
+
+    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
+        """Return the raw columns of both sets, and the first one's vectors."""
+        (columns, vectors), (more, _) = (experts.read(pairs) for experts in self._sets)
+        return np.concatenate([columns, more], axis=1), vectors
+
+    def told(self, task: str, columns: Matrix) -> Matrix:
+        """Return the values of one task, of the columns that `read` returned."""
+        parts = columns[:, : self._width], columns[:, self._width :]
+        used = self._sets[: 1 + (task in self._shared)]
+        rows = [one.told(task, part) for one, part in zip(used, parts, strict=False)]
+        return _mean(rows) if len(rows) > 1 else rows[0]
 
 
 class _Mean:
-    """The task that both sets decide: a `Classifier`."""
+    """A task that both sets decide: a `Classifier`."""
 
-    def __init__(self, experts: JointExperts, *parts: Classifier) -> None:
+    def __init__(self, name: str, checksum: str, parts: Sequence[Classifier]) -> None:
+        self.name, self.checksum = name, checksum
         self._parts, self.labels = parts, parts[0].labels
-        self.name = f"{experts.ref.name}/{experts._task}"
-        self.checksum = experts.ref.sha256
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return one row a pair, columns as `labels`."""
-        logs = [np.log(np.maximum(part.probabilities(pairs), _LEAST)) for part in self._parts]
-        rows = np.exp(np.mean(logs, axis=0))
-        return np.asarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)
+        return _mean([part.probabilities(pairs) for part in self._parts])
+
+
+def _mean(parts: Sequence[Matrix]) -> Matrix:
+    rows = np.exp(np.mean([np.log(np.maximum(part, _LEAST)) for part in parts], axis=0))
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)

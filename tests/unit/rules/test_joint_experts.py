@@ -9,7 +9,11 @@ from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.rules.experts import JointExperts
 
 PAIRS = [("Never lie.", f"I said number {index}.") for index in range(40)]
-TASKS = {"verdict": ("fine", "bad"), "alignment": ("disagree", "agree", "neither")}
+TASKS = {
+    "verdict": ("fine", "bad"),
+    "alignment": ("disagree", "agree", "neither"),
+    "concern": ("hate", "crime"),
+}
 
 
 class Decided(ScriptedExperts):
@@ -24,9 +28,19 @@ class Decided(ScriptedExperts):
         return expert
 
 
+class Reversed(ScriptedExperts):
+    """Says of each label what the scripted experts say of the one at the other end."""
+
+    def expert(self, task):
+        expert = super().expert(task)
+        plain = expert.probabilities
+        expert.probabilities = lambda pairs: plain(pairs)[:, ::-1]
+        return expert
+
+
 def joint():
     first, second = ScriptedExperts(TASKS, retrieval=True), Decided()
-    return first, JointExperts(first, second, "alignment", "both")
+    return first, JointExperts(first, second, ("alignment", "verdict"), "both")
 
 
 def test_the_shared_task_has_the_mean_of_both_over_logarithms():
@@ -43,12 +57,17 @@ def test_the_shared_task_has_the_mean_of_both_over_logarithms():
     assert expert.probabilities([]).shape == (0, 3)
 
 
-def test_all_else_is_the_first_sets():
-    first, both = joint()
-    rows = both.expert("verdict").probabilities(PAIRS)
-    np.testing.assert_array_equal(rows, first.expert("verdict").probabilities(PAIRS))
-    for one, other in zip(both.read(PAIRS), first.read(PAIRS), strict=True):
-        np.testing.assert_array_equal(one, other)
+def test_one_pass_of_reading_tells_the_mean_of_shared_tasks_and_else_what_the_first_set_says():
+    first, other = ScriptedExperts(TASKS, retrieval=True), Reversed(TASKS)
+    both = JointExperts(first, other, ("alignment", "verdict"), "both")
+    columns, vectors = both.read(PAIRS)
+    np.testing.assert_array_equal(vectors, first.read(PAIRS)[1])
+    for task in ("alignment", "verdict"):
+        expert = both.expert(task).probabilities(PAIRS)
+        np.testing.assert_allclose(both.told(task, columns), expert, atol=1e-5)
+        assert not np.allclose(expert, first.expert(task).probabilities(PAIRS), atol=0.01)
+    alone = first.read(PAIRS)[0]
+    np.testing.assert_array_equal(both.told("concern", columns), first.told("concern", alone))
     assert both.retrieval
 
 
@@ -62,4 +81,4 @@ def test_it_is_a_set_of_its_own_with_the_operating_point_of_the_second():
 def test_sets_that_name_labels_otherwise_are_refused():
     other = Decided({**TASKS, "alignment": ("agree", "disagree", "neither")})
     with pytest.raises(InputError, match="differ in 'alignment'"):
-        JointExperts(ScriptedExperts(TASKS), other, "alignment", "both")
+        JointExperts(ScriptedExperts(TASKS), other, ("alignment",), "both")
