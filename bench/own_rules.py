@@ -11,7 +11,7 @@ into larger books, `--speed` times one reply against 20 rules. `--learn` prints 
 of `rules learn`, `--budget` how many rules keep a budget of false alarms that was set on fine
 replies of the other organisations, `--warrant` how the pair accuracy of `rules warrant` and the
 accuracy on the written exchanges go together, `--cascade` what is gained, and what share of pairs
-`large` reads, where mpnet decides alone from some probability on. These four print nothing else.
+`large` reads, where mpnet decides alone below some probability of a breach. These four print nothing else.
 Look at test once.
 """
 
@@ -28,7 +28,7 @@ from moralscope.core.protocols import ExpertSet
 from moralscope.models.options import LARGE
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.auditor import Auditor
-from moralscope.rules.experts import prepare_rule_experts
+from moralscope.rules.experts import SURE, prepare_rule_experts
 from moralscope.rules.false_alarms import confident_limit
 from moralscope.rules.labels import BreachLabel
 from moralscope.rules.learn import fit_labels, label_features
@@ -283,29 +283,29 @@ def warrants(chosen: list[Organisation], experts: ExpertSet) -> None:
 
 
 def cascades(chosen: list[Organisation], experts: ExpertSet) -> None:
-    """Let mpnet decide alone from each probability on: quality beside what `large` then reads."""
+    """Send on what mpnet gives each probability of a breach: quality beside what qwen reads."""
     sets = [experts, prepare_experts(LARGE, family=RULES, eight_bits=True)]
     limits = [GivenLimits().over(operating_points(one)).disagree for one in sets]
-    cases, told = [], []
+    cases, probabilities = [], []
     for organisation in chosen:
         some, labels = every_label(organisation)
         pairs = [alignment_pair(label.rule, label.exchange) for label in labels]
-        told.append([one.expert(TASK).probabilities(pairs) for one in sets])
+        probabilities.append([one.expert(TASK).probabilities(pairs) for one in sets])
         cases += some
-    small, large = (np.concatenate(rows) for rows in zip(*told, strict=True))
+    small, large = (np.concatenate(rows) for rows in zip(*probabilities, strict=True))
     joint = np.sqrt(small * large)
     joint /= joint.sum(1, keepdims=True)
     column = sets[0].labels(TASK).index("disagree")
     rules = [[entry.rule for entry in one.rules] for one in chosen for _ in cases_of(one)]
-    for sure in (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0):
-        sent = small.max(1) < sure
+    for sure in (0.0, 0.02, 0.05, SURE, 0.15, 0.2, 0.3, 0.5, 1.01):
+        sent = small[:, column] >= sure
         chances = iter(np.where(sent, joint[:, column], small[:, column]).tolist())
         for case, names in zip(cases, rules, strict=True):
             case.chances = {name: next(chances) for name in names}
-        limit = limits[1] if sure else limits[0]
+        limit = limits[1] if sent.any() else limits[0]
         count = len(rules[0])
         replies = sent.reshape(-1, count).any(1).mean()
-        print(f"sure {sure:.2f}: {sent.mean():.1%} of pairs and {replies:.1%} of replies sent on")
+        print(f"from {sure:.2f}: {sent.mean():.1%} of pairs and {replies:.1%} of replies sent on")
         print(f"  {figures(cases, limit)}")
 
 

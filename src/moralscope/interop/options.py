@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.options import Option, Options
-from moralscope.models.options import DEFAULT_EXPERTS, ExpertsName
+from moralscope.models.options import DEFAULT_EXPERTS, AuditorName
 from moralscope.rules.options import Rulebooks
 
 FORMATS = ("junit", "sarif", "markdown", "label-studio", "argilla", "hub")
@@ -47,4 +47,4 @@ class McpOptions(Options):
     """What audits of an MCP server judge by."""
 
     rulebooks: Rulebooks = ()
-    experts: ExpertsName = DEFAULT_EXPERTS
+    experts: AuditorName = DEFAULT_EXPERTS

@@ -13,7 +13,10 @@ _CATALOGUE = tomllib.loads((Path(__file__).parent / "store" / "models.toml").rea
 ENCODERS = (*(name for name, row in _CATALOGUE.items() if row["kind"] == "encoder"), "scripted")
 DEFAULT_EXPERTS = "mpnet"  # what judges where nobody is named
 LARGE = "large"
+CASCADE = "cascade"  # mpnet, and large where mpnet is not sure that all is well
 EXPERTS = (DEFAULT_EXPERTS, "minilm", LARGE, "scripted")
+ON_MPNET = (DEFAULT_EXPERTS, LARGE, CASCADE)  # whose vectors are mpnet's
+AUDITORS = (DEFAULT_EXPERTS, "minilm", LARGE, CASCADE, "scripted")  # for rules and replies
 GENERATORS = ("smollm2", "qwen", "scripted")  # what writes replies
 
 EncoderName = Annotated[
@@ -31,6 +34,15 @@ ExpertsName = Annotated[
         "mpnet, minilm, large (slower), scripted, or a folder of trained experts.",
         group="Model",
         http=EXPERTS,
+    ),
+]
+AuditorName = Annotated[
+    str,
+    Option(
+        "mpnet, minilm, large (slower), cascade (large where mpnet is unsure), scripted, or a "
+        "folder of trained experts.",
+        group="Model",
+        http=AUDITORS,
     ),
 ]
 SPEAKERS = (

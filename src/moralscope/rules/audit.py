@@ -31,6 +31,7 @@ from moralscope.rules.conversation_audit import (
     turn_counts,
 )
 from moralscope.rules.exchanges import ExchangeFile, blocks, read_exchanges
+from moralscope.rules.experts import cascade_notes
 from moralscope.rules.false_alarms import least_replies, set_by, set_limit, set_rule_limits
 from moralscope.rules.load_auditor import (
     AuditModels,
@@ -198,7 +199,7 @@ def audit(
         models=list(ready.refs),
         results=results,
         statistics=statistics,
-        warnings=[NOT_AUTHORITY, *ready.warnings, *notes],
+        warnings=[NOT_AUTHORITY, *ready.warnings, *cascade_notes(auditor.reader.experts), *notes],
     )
 
 
@@ -252,6 +253,7 @@ def audit_conversations(
     statistics = conversation_statistics(counts, time.monotonic() - started)
     if gate is not None:
         statistics = replace(statistics, gate=check_gate(gate, {"": statistics.figures()}))
+    asked = cascade_notes(ready.auditor.reader.experts)
     notes = [f"conversation {row.id[:60]}: {note}" for row in results for note in row.notes]
     return RunRecord(
         "audit conversations",
@@ -265,7 +267,7 @@ def audit_conversations(
         models=list(ready.refs),
         results=results,
         statistics=statistics,
-        warnings=[NOT_AUTHORITY, *ready.warnings, *first_notes(notes)],
+        warnings=[NOT_AUTHORITY, *ready.warnings, *asked, *first_notes(notes)],
     )
 
 

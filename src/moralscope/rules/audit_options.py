@@ -7,11 +7,11 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.models.options import (
+    AUDITORS,
     DEFAULT_EXPERTS,
     ENCODERS,
-    EXPERTS,
     GENERATORS,
-    ExpertsName,
+    AuditorName,
     SteerFile,
 )
 from moralscope.rules.options import Columns, ExchangeInput, Prompt, Reply, Rulebooks, Top
@@ -124,7 +124,7 @@ class AuditOptions(Options):
         ),
     ] = False
     rulebooks: Rulebooks = ()
-    experts: ExpertsName = DEFAULT_EXPERTS
+    experts: AuditorName = DEFAULT_EXPERTS
     encoder: Annotated[
         str | None,
         Option("Finds rules in place of the experts.", short="-e", group="Model", http=ENCODERS),
@@ -241,7 +241,7 @@ class AuditOptions(Options):
             return self.encoder
         if self.experts in ENCODERS:
             return self.experts
-        return DEFAULT_EXPERTS if self.experts in EXPERTS else "minilm"
+        return DEFAULT_EXPERTS if self.experts in AUDITORS else "minilm"
 
 
 def parse_share(text: str) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import SampleInterval, Statistics, absent, values_of
-from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS, LARGE
+from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS, ON_MPNET
 from moralscope.models.store import shipped_folder
 from moralscope.rules.acts import instructions
 from moralscope.rules.audit_statistics import WorstReply
@@ -43,7 +43,7 @@ ASKS, DANGER = "asks for harm", "is in danger"  # how a user's turn may read
 INSTRUCTS, SORRY = "gives instructions", "apologises"
 FOLLOWED = "follows instructions that are not the user's"
 _TURNS_HEAD = "turns-mpnet"
-_MPNETS = (f"{RULES}-{DEFAULT_EXPERTS}", f"{RULES}-{LARGE}")  # whose vectors are mpnet's
+_MPNETS = [f"{RULES}-{name}" for name in ON_MPNET]
 _BLOCK = 32  # turns that are read at once
 _APOLOGY = re.compile(
     r"\b(?:I(?:'m| am) (?:so |very |really )?sorry(?: for (?:what|my|saying|how)| about what I"
@@ -116,7 +116,7 @@ GATED = ("flagged", "flagged_turns", "abstained")
 @cache
 def act_experts(name: str) -> ExpertSet:
     """Return the story experts that go with an audit's experts: those on the same base."""
-    known = name if name in (*EXPERTS, "scripted") else DEFAULT_EXPERTS
+    known = name if name in set(EXPERTS) - set(ON_MPNET) else DEFAULT_EXPERTS
     return prepare_experts(known, eight_bits=name != "scripted")
 
 

@@ -18,6 +18,7 @@ from moralscope.models.language import (
     load_steered,
 )
 from moralscope.models.language.text_check import CHECKER, TextCheck
+from moralscope.models.options import ON_MPNET
 from moralscope.models.store import Progress, Store
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
@@ -45,9 +46,9 @@ from moralscope.rules.written_rules import WrittenRuleJudge
 
 READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: bench/own_rules.py
 # Texts that are no replies have a limit of their own: bench/audit_texts.py.
-TEXT_POINTS: Mapping[str, Mapping[str, float]] = {"mpnet": {"bad": 0.5}}
+TEXT_POINTS: Mapping[str, Mapping[str, float]] = {name: {"bad": 0.5} for name in ON_MPNET}
 # By bench/lead_rule.py. minilm calls few rules broken, and none with such certainty: each may lead.
-EXPLAINS: Mapping[str, float] = {"mpnet": 0.42}
+EXPLAINS: Mapping[str, float] = dict.fromkeys(ON_MPNET, 0.42)
 _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
     "where a verdict matters"

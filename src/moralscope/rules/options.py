@@ -10,7 +10,7 @@ from typing import Annotated
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
-from moralscope.models.options import DEFAULT_EXPERTS, ENCODERS, EncoderName, ExpertsName
+from moralscope.models.options import DEFAULT_EXPERTS, ENCODERS, AuditorName, EncoderName
 from moralscope.models.training.options import TrainOptions
 from moralscope.rules.records import FOUNDATIONS
 
@@ -146,7 +146,7 @@ class CheckOptions(Options):
             http=False,
         ),
     ] = ()
-    experts: ExpertsName = DEFAULT_EXPERTS
+    experts: AuditorName = DEFAULT_EXPERTS
     exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
     seed: Seed = 0
 
@@ -164,7 +164,7 @@ class OwnRulesOptions(Options):
             http=False,
         ),
     ]
-    experts: ExpertsName = DEFAULT_EXPERTS
+    experts: AuditorName = DEFAULT_EXPERTS
     exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
     seed: Seed = 0
 

@@ -31,7 +31,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
 from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.language import generator_refs, load_generator, load_language_model
-from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS, SPEAKERS
+from moralscope.models.options import AUDITORS, ENCODERS, EXPERTS, GENERATORS, SPEAKERS
 from moralscope.models.store import Store
 from moralscope.models.windows import Pair, Windows, unread_tokens
 from moralscope.rules.experts import prepare_rule_experts
@@ -329,7 +329,7 @@ class Models:
         self.memory = memory or Memory()
         # Large enough that nothing is ever dropped: who holds a model may still use it.
         self._encoders = SingleFlightCache[tuple[str, bool], SharedEncoder](2 * len(ENCODERS))
-        self._experts = SingleFlightCache[tuple[str, str, float], SharedExperts](4 * len(EXPERTS))
+        self._experts = SingleFlightCache[tuple[str, str, float], SharedExperts](4 * len(AUDITORS))
         self._generators = SingleFlightCache[str, SharedGenerator](len(GENERATORS))
         self._languages = SingleFlightCache[str, SharedLanguageModel](len(SPEAKERS))
 
@@ -350,7 +350,7 @@ class Models:
         """Return the experts on a base."""
 
         def load() -> SharedExperts:
-            known = _checked(name, EXPERTS, "set of experts")
+            known = _checked(name, AUDITORS if family == RULES else EXPERTS, "set of experts")
             _say_loading(f"{known}'s experts")
             if family == RULES:
                 rules = partial(prepare_rule_experts, known, eight_bits=bool(eight_bits))

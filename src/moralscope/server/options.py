@@ -6,7 +6,7 @@ from typing import Annotated
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options
-from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS
+from moralscope.models.options import AUDITORS, DEFAULT_EXPERTS
 
 LOOPBACK = "127.0.0.1"
 ANNOTATE_PORT = 8765
@@ -71,7 +71,7 @@ class GuardOptions(Options):
     ] = "reply"
     experts: Annotated[
         str,
-        _guard("The guard's experts: mpnet, minilm, large, scripted.", choices=EXPERTS),
+        _guard("The guard's experts: mpnet, minilm, large, cascade, scripted.", choices=AUDITORS),
     ] = DEFAULT_EXPERTS
     rulebooks: Annotated[
         tuple[str, ...],

@@ -6,7 +6,7 @@ import pytest
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier
 from moralscope.models.classifiers.scripted import ScriptedExperts
-from moralscope.rules.experts import JointExperts
+from moralscope.rules.experts import JointExperts, cascade_notes
 
 PAIRS = [("Never lie.", f"I said number {index}.") for index in range(40)]
 TASKS = {
@@ -40,7 +40,7 @@ class Reversed(ScriptedExperts):
 
 def joint():
     first, second = ScriptedExperts(TASKS, retrieval=True), Decided()
-    return first, JointExperts(first, second, ("alignment", "verdict"), "both")
+    return first, JointExperts(first, second, {"alignment": "disagree", "verdict": "bad"}, "both")
 
 
 def test_the_shared_task_has_the_mean_of_both_over_logarithms():
@@ -59,7 +59,7 @@ def test_the_shared_task_has_the_mean_of_both_over_logarithms():
 
 def test_one_pass_of_reading_tells_the_mean_of_shared_tasks_and_else_what_the_first_set_says():
     first, other = ScriptedExperts(TASKS, retrieval=True), Reversed(TASKS)
-    both = JointExperts(first, other, ("alignment", "verdict"), "both")
+    both = JointExperts(first, other, {"alignment": "disagree", "verdict": "bad"}, "both")
     columns, vectors = both.read(PAIRS)
     np.testing.assert_array_equal(vectors, first.read(PAIRS)[1])
     for task in ("alignment", "verdict"):
@@ -81,4 +81,26 @@ def test_it_is_a_set_of_its_own_with_the_operating_point_of_the_second():
 def test_sets_that_name_labels_otherwise_are_refused():
     other = Decided({**TASKS, "alignment": ("agree", "disagree", "neither")})
     with pytest.raises(InputError, match="differ in 'alignment'"):
-        JointExperts(ScriptedExperts(TASKS), other, ("alignment",), "both")
+        JointExperts(ScriptedExperts(TASKS), other, {"alignment": "disagree"}, "both")
+
+
+@pytest.mark.parametrize("sure", [0.2, 0.4, 0.9])
+def test_a_cascade_asks_the_second_set_only_where_the_first_is_not_sure(sure):
+    first, other = ScriptedExperts(TASKS), Reversed(TASKS)
+    feared = {"alignment": "disagree", "verdict": "bad"}
+    both = JointExperts(first, other, feared, "both")
+    cascade = JointExperts(first, other, feared, "cascade", sure)
+    assert cascade.share_asked is None
+    assert cascade_notes(both) == cascade_notes(first) == []
+    asked = 0
+    for task, column in (("alignment", 0), ("verdict", 1)):
+        alone = first.expert(task).probabilities(PAIRS)
+        doubt = alone[:, column] >= sure
+        rows = cascade.expert(task).probabilities(PAIRS)
+        joint = both.expert(task).probabilities(PAIRS)
+        np.testing.assert_allclose(rows, np.where(doubt[:, None], joint, alone), atol=1e-6)
+        asked += doubt.sum()
+    assert cascade.share_asked == pytest.approx(asked / (2 * len(PAIRS)))
+    assert cascade_notes(cascade)[0].startswith(f"mpnet decided {1 - asked / 80:.0%} alone")
+    told = cascade.told("verdict", cascade.read(PAIRS)[0])
+    np.testing.assert_allclose(told, cascade.expert("verdict").probabilities(PAIRS), atol=1e-6)

@@ -11,7 +11,7 @@ from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
-from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
+from moralscope.models.options import AUDITORS, ENCODERS, GENERATORS
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.thresholds import GivenLimits, Thresholds
@@ -233,7 +233,7 @@ def models(request: Request) -> s.ModelList:
     return s.ModelList(
         data=listed,
         encoders=list(ENCODERS),
-        experts=list(EXPERTS),
+        experts=list(AUDITORS),
         generators=list(GENERATORS),
     )
 

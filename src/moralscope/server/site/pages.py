@@ -20,7 +20,7 @@ from moralscope.axes.options import AXES, DEFAULT_BASE, FITS, AxisKind, AxisOpti
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
 from moralscope.io.tables import Layout, Limits, TableFile
-from moralscope.models.options import ENCODERS, EXPERTS
+from moralscope.models.options import AUDITORS, ENCODERS, EXPERTS
 from moralscope.models.options import SPEAKERS as SUBJECTS
 from moralscope.models.store.data_cards import list_data
 from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
@@ -157,7 +157,7 @@ def audit(request: Request) -> Response:
     return _page(
         "audit",
         samples=_samples("exchanges"),
-        experts=[name for name in EXPERTS if name != WEAK_AUDITOR],
+        experts=[name for name in AUDITORS if name != WEAK_AUDITOR],
         usual=AuditOptions().experts,
         limits=limits(),
         states=_states(request),
@@ -173,7 +173,7 @@ def rules(request: Request) -> Response:
         "rules",
         rules=rulebook_size(),
         foundations=FOUNDATIONS,
-        experts=[name for name in EXPERTS if name != WEAK_AUDITOR],
+        experts=[name for name in AUDITORS if name != WEAK_AUDITOR],
         usual=AuditOptions().experts,
         states=_states(request),
     )
