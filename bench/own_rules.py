@@ -11,7 +11,8 @@ into larger books, `--speed` times one reply against 20 rules. `--learn` prints 
 of `rules learn`, `--budget` how many rules keep a budget of false alarms that was set on fine
 replies of the other organisations, `--warrant` how the pair accuracy of `rules warrant` and the
 accuracy on the written exchanges go together, `--cascade` what is gained, and what share of pairs
-`large` reads, where mpnet decides alone below some probability of a breach. These four print nothing else.
+`large` reads, where mpnet decides alone below some probability of a breach. These four print
+nothing else.
 Look at test once.
 """
 
