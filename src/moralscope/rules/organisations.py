@@ -19,10 +19,8 @@ from moralscope.rules.records import ALIGNMENTS, Exchange
 from moralscope.rules.verdict import TASK, alignment_pair
 
 ORGANISATIONS = "organisations"
-CROSSED = "organisations-crossed"
 PAIRS = "minimal pairs"
 _WEIGHT = 2.0  # few beside other lessons, and nearer to what is audited
-_CROSSED_RULES = 3  # of its organisation that an exchange stands beside without a label
 _TURNS = 2  # epochs in which each pair is compared once
 _NOT_BROKEN = (0.0, 0.3, 0.7)  # another rule of the same house: hardly ever broken, as ALIGNMENTS
 
@@ -87,29 +85,6 @@ def organisation_examples(part: str, seed: int = 0) -> list[TrainingExample]:
             examples += _of_rule(entry)
         if part == "train":
             examples += _beside_others(organisation, rng)
-    return examples
-
-
-def crossed_examples(seed: int = 0) -> list[TrainingExample]:
-    """Return exchanges of train beside other rules of their house, for a teacher to label."""
-    rng = random.Random(f"{seed} {CROSSED}")  # noqa: S311
-    examples = []
-    for organisation in organisations().values():
-        if organisation.part != "train":
-            continue
-        rules = [entry.rule for entry in organisation.rules]
-        exchanges = [
-            (side, entry.rule)
-            for entry in organisation.rules
-            for sides in entry.sides()
-            for side in sides.values()
-        ]
-        exchanges += [(Exchange(row.prompt, row.reply), "") for row in organisation.mixed]
-        for exchange, own in exchanges:
-            others = [rule for rule in rules if rule != own]
-            for rule in rng.sample(others, min(_CROSSED_RULES, len(others))):
-                pair = alignment_pair(rule, exchange)
-                examples.append(TrainingExample(TASK, pair, -1, weight=0.5, group=CROSSED))
     return examples
 
 

@@ -30,7 +30,7 @@ from moralscope.models.training.trainer import (
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES
 from moralscope.rules.options import RulesTrainOptions
-from moralscope.rules.organisations import CROSSED, ORGANISATIONS
+from moralscope.rules.organisations import ORGANISATIONS
 from moralscope.rules.reading import MIC_FILE, read_annotations, split_annotations
 from moralscope.rules.replies import annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS
@@ -72,7 +72,6 @@ DATA = {
     "written": "exchanges written for moralscope, Apache-2.0",
     ORGANISATIONS: "rules of organisations with minimal pairs, written for moralscope, Apache-2.0",
     DIASAFETY: "DiaSafety (Sun et al. 2022), Apache-2.0, github.com/thu-coai/DiaSafety",
-    CROSSED: "the same exchanges beside other rules, labelled by the teacher",
     STORY_TASKS: "the classification tasks of Moral Stories (`stories train all`)",
     ETHICS: STORIES_DATA[ETHICS],
     DEGREE: STORIES_DATA[DEGREE],
@@ -106,11 +105,6 @@ class RulesRecipe(TrainingRecipe):
     templates: Annotated[
         float, Option("Share of the exchanges that templates make.", least=0, most=1)
     ] = 1.0
-
-    def __post_init__(self) -> None:
-        TrainingRecipe.__post_init__(self)
-        if CROSSED in self.sources and not self.teacher:
-            raise InputError(f"{CROSSED} has no labels", "give --set teacher=DIR, or leave it out")
 
     @property
     def from_file(self) -> bool:

@@ -36,12 +36,7 @@ from moralscope.rules.attribute_examples import (
     known_foundations,
     scale_examples,
 )
-from moralscope.rules.organisations import (
-    CROSSED,
-    ORGANISATIONS,
-    crossed_examples,
-    organisation_examples,
-)
+from moralscope.rules.organisations import ORGANISATIONS, organisation_examples
 from moralscope.rules.reading import (
     PARTS,
     AnnotationFile,
@@ -143,8 +138,6 @@ def examples_at_hand(wanted: AtHand) -> TrainingData:
     if TASK in tasks and ORGANISATIONS in wanted.sources:
         for part in ("train", "dev"):
             parts[part] += organisation_examples(part, seed)[:limit]
-    if TASK in tasks and CROSSED in wanted.sources:
-        parts["train"] += crossed_examples(seed)[:limit]
     return TrainingData(parts, heads, names=data, counts=counts)
 
 
