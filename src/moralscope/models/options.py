@@ -39,8 +39,7 @@ ExpertsName = Annotated[
 AuditorName = Annotated[
     str,
     Option(
-        "mpnet, minilm, large (slower), cascade (large where mpnet is unsure), scripted, or a "
-        "folder of trained experts.",
+        "mpnet, minilm, large, cascade, scripted, or a folder.",
         group="Model",
         http=AUDITORS,
     ),

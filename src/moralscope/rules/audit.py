@@ -199,7 +199,7 @@ def audit(
         models=list(ready.refs),
         results=results,
         statistics=statistics,
-        warnings=[NOT_AUTHORITY, *ready.warnings, *cascade_notes(auditor.reader.experts), *notes],
+        warnings=[NOT_AUTHORITY, *ready.warnings, *cascade_notes(ready.experts), *notes],
     )
 
 
@@ -253,8 +253,8 @@ def audit_conversations(
     statistics = conversation_statistics(counts, time.monotonic() - started)
     if gate is not None:
         statistics = replace(statistics, gate=check_gate(gate, {"": statistics.figures()}))
-    asked = cascade_notes(ready.auditor.reader.experts)
-    notes = [f"conversation {row.id[:60]}: {note}" for row in results for note in row.notes]
+    notes = cascade_notes(ready.experts)
+    notes += [f"conversation {row.id[:60]}: {note}" for row in results for note in row.notes]
     return RunRecord(
         "audit conversations",
         seed=chosen.seed,
@@ -267,7 +267,12 @@ def audit_conversations(
         models=list(ready.refs),
         results=results,
         statistics=statistics,
-        warnings=[NOT_AUTHORITY, *ready.warnings, *asked, *first_notes(notes)],
+        warnings=[
+            NOT_AUTHORITY,
+            *ready.warnings,
+            *cascade_notes(ready.experts),
+            *first_notes(notes),
+        ],
     )
 
 

@@ -121,10 +121,10 @@ class JointExperts:
     def doubtful(self, task: str, rows: Matrix) -> list[int]:
         """Return which rows of the first set are not sure that nothing is wrong; count them."""
         label = self.labels(task).index(self._shared[task])
-        found: list[int] = np.flatnonzero(rows[:, label] >= self._sure).tolist()
+        doubtful: list[int] = np.flatnonzero(rows[:, label] >= self._sure).tolist()
         self._counts[0] += len(rows)
-        self._counts[1] += len(found)
-        return found
+        self._counts[1] += len(doubtful)
+        return doubtful
 
     @property
     def share_asked(self) -> float | None:
@@ -132,7 +132,7 @@ class JointExperts:
         return self._counts[1] / self._counts[0] if self._sure and self._counts[0] else None
 
 
-def cascade_notes(experts: ExpertSet) -> list[str]:
+def cascade_notes(experts: ExpertSet | None) -> list[str]:
     """Say how much of its work a cascade sent on; nothing of other experts."""
     share = experts.share_asked if isinstance(experts, JointExperts) else None
     return [] if share is None else [f"mpnet decided {1 - share:.0%} alone and sent {share:.0%} on"]

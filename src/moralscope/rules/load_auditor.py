@@ -71,6 +71,7 @@ class AuditModels:
     config: Mapping[str, Any] | None = None
     warnings: Sequence[str] = ()
     budget: FalseAlarms | None = None
+    experts: ExpertSet | None = None
 
 
 def given_limits(options: AuditOptions) -> GivenLimits:
@@ -287,7 +288,8 @@ def join_auditor(
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []
     refs += [experts.ref, *(ref for model in models for ref in generator_refs(model))]
     warnings += other_models(limits_given, config)
-    return AuditModels(auditor, refs, config, [*warnings, *first_notes(book.warnings)])
+    warnings = [*warnings, *first_notes(book.warnings)]
+    return AuditModels(auditor, refs, config, warnings, experts=experts)
 
 
 def other_models(limits: GivenLimits, config: Mapping[str, Any]) -> list[str]:

@@ -42,6 +42,6 @@ def test_the_papers_abduction_stands_beside_its_own_figures_and_ours_says_change
 
 def test_candidates_of_a_chain_are_different_texts():
     made = [Candidate(text, (), "stop") for text in ("He  pays.", "he pays.", "He runs.")]
-    assert [text.text for text in _different(made)] == ["He pays.", "He runs."]
-    more = _different(made, _different([Candidate("He runs.", (), "stop")]))
+    assert [text.text for text in _different(made, "")] == ["He pays.", "He runs."]
+    more = _different(made, "", _different([Candidate("He runs.", (), "stop")], ""))
     assert [text.text for text in more] == ["He runs.", "He pays."]

@@ -9,7 +9,7 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.models.encoders.loading import encoder_names
-from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
+from moralscope.models.options import AUDITORS, ENCODERS, GENERATORS
 from moralscope.server import service as serving
 from moralscope.server.api import AccessToken, Bounds, schemas
 from moralscope.server.running import ServerAddress
@@ -34,7 +34,7 @@ def lines(answer):
 
 def test_names_are_those_of_the_catalogue():
     fields = schemas.AuditRequest.model_json_schema()["properties"]
-    assert fields["experts"]["enum"] == list(EXPERTS)
+    assert fields["experts"]["enum"] == list(AUDITORS)
     assert fields["generator"]["enum"] == list(GENERATORS)
     assert fields["encoder"]["anyOf"][0]["enum"] == list(ENCODERS)
     assert set(ENCODERS) == set(encoder_names())
