@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit import AuditModels, AuditOptions, audit, prepare_auditor
-from moralscope.rules.exchanges import open_exchanges
 from moralscope.rules.records import Exchange
+from moralscope.rules.texts.exchanges import open_exchanges
+from moralscope.rules.training.alignment_examples import written_exchanges
 
 WANTED = {"mpnet": (80, 200, 40), "minilm": (30, 200, 150)}  # p50 and p95 in ms, replies a second
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.records import Exchange
+from moralscope.rules.training.alignment_examples import written_exchanges
 
 HERE = Path(__file__).parent.parent / "tests" / "golden"
 EXPERTISE = "Unauthorized Expertise"

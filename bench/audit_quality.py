@@ -23,8 +23,8 @@ from moralscope.rules.options import RulesGenerateOptions
 from moralscope.rules.records import CONCERN_WORDS, AuditedReply, Exchange
 from moralscope.rules.reply_reader import EXPERTISE
 from moralscope.rules.retrieval import unit_rows
-from moralscope.rules.rule_writer import prepare_writing
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.writing.rule_writer import prepare_writing
 
 
 class Bench:

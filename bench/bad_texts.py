@@ -24,9 +24,9 @@ from moralscope.models.language.text_check import (
     LEAST_RELEVANCE,
     TextCheck,
 )
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.records import Exchange
-from moralscope.rules.rule_writer import generate_rules
+from moralscope.rules.training.alignment_examples import written_exchanges
+from moralscope.rules.writing.rule_writer import generate_rules
 
 ROWS = Path(__file__).with_name("bad_replies.tsv")
 

@@ -32,24 +32,24 @@ from safetensors.numpy import save_file
 
 from moralscope.axes.language import Asking
 from moralscope.models.language.scripted import PlantedBias, ScriptedModel
-from moralscope.rules.acts import ToolCall
 from moralscope.rules.audit import prepare_auditor
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.conversation import (
-    ASSISTANT,
-    TOOL,
-    USER,
-    Conversation,
-    Turn,
-)
-from moralscope.rules.conversation_audit import (
+from moralscope.rules.conversations.acts import ToolCall
+from moralscope.rules.conversations.audit import (
     ASKS,
     DANGER,
     ConversationAuditor,
     UserReader,
     act_experts,
 )
-from moralscope.rules.conversation_reader import ACT, TEXT, TurnReader, turn_views
+from moralscope.rules.conversations.conversation import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    Conversation,
+    Turn,
+)
+from moralscope.rules.conversations.reader import ACT, TEXT, TurnReader, turn_views
 from moralscope.rules.records import Exchange
 from moralscope.rules.reply_reader import ReplyReading
 from moralscope.stats.intervals import wilson

@@ -27,7 +27,7 @@ from moralscope.axes.options import AxisOptions
 from moralscope.models.encoders import TextEncoder
 from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend
 from moralscope.models.store import Store
-from moralscope.rules.alignment_examples import written_exchanges
+from moralscope.rules.training.alignment_examples import written_exchanges
 
 BARS = {"minilm": (1.3, 2.5), "mpnet": (1.0, 2.0)}  # times plain: float32, int8
 NAMES = ("plain encode", "ours float32", "ours int8")

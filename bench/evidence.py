@@ -31,14 +31,14 @@ from pathlib import Path
 import numpy as np
 
 from moralscope.core.protocols import ExpertSet
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit import prepare_auditor
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.evidence import without
 from moralscope.rules.experts import prepare_rule_experts
-from moralscope.rules.organisations import organisations
 from moralscope.rules.records import AuditedReply, Exchange
+from moralscope.rules.training.alignment_examples import written_exchanges
+from moralscope.rules.training.organisations import organisations
 from moralscope.stats.intervals import wilson
 from own_rules import auditor_of
 

@@ -53,7 +53,9 @@ def scenes(base: str) -> Rows:
 
 
 def replies(base: str) -> Rows:
-    rows = shipped_yaml("moralscope.rules", "verdicts.yaml")[::10]  # rules/verdict_examples.py
+    rows = shipped_yaml("moralscope.rules", "verdicts.yaml")[
+        ::10
+    ]  # rules/training/verdict_examples.py
     held = [row for row in rows if "kind" in row]
     auditor = prepare_auditor(AuditOptions(experts=base)).auditor
     exchanges = [Exchange(row["prompt"], row[name]) for row in held for name in VERDICTS]

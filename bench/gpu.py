@@ -20,9 +20,9 @@ import torch
 from moralscope.models.encoders import TextEncoder
 from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend
 from moralscope.models.store import Store
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit import AuditOptions, prepare_auditor
 from moralscope.rules.records import Exchange
+from moralscope.rules.training.alignment_examples import written_exchanges
 
 KINDS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 

@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.records import Annotation
+from moralscope.rules.training.alignment_examples import written_exchanges
 from moralscope.server.guard import Guard, GuardDecision, GuardedReply, GuardOptions
 from moralscope.server.service import Service
 from moralscope.stats.intervals import wilson

@@ -21,9 +21,9 @@ from inspect_ai.solver import generate
 
 from moralscope.interop.inspect_ai import audit as audit_scorer
 from moralscope.interop.replies import audit_options, reply_auditor
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit import audit, prepare_auditor
 from moralscope.rules.records import Exchange
+from moralscope.rules.training.alignment_examples import written_exchanges
 
 
 def exchanges(count: int) -> list[Exchange]:

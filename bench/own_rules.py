@@ -32,12 +32,12 @@ from moralscope.rules.auditor import Auditor
 from moralscope.rules.experts import SURE, prepare_rule_experts
 from moralscope.rules.false_alarms import confident_limit
 from moralscope.rules.labels import BreachLabel
-from moralscope.rules.learn import fit_labels, label_features
 from moralscope.rules.load_auditor import index_rules, join_auditor
-from moralscope.rules.organisations import Organisation, organisations
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rulebook import Rulebook
+from moralscope.rules.rulebooks.learn import fit_labels, label_features
 from moralscope.rules.thresholds import GivenLimits, operating_points
+from moralscope.rules.training.organisations import Organisation, organisations
 from moralscope.rules.verdict import TASK, Aligner, alignment_pair
 from moralscope.rules.warrant_pairs import RulePair, make_pairs
 from moralscope.stats.intervals import wilson

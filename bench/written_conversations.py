@@ -15,8 +15,15 @@ from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.io.documents import shipped_yaml
-from moralscope.rules.acts import ToolCall
-from moralscope.rules.conversation import ASSISTANT, SYSTEM, TOOL, USER, Conversation, Turn
+from moralscope.rules.conversations.acts import ToolCall
+from moralscope.rules.conversations.conversation import (
+    ASSISTANT,
+    SYSTEM,
+    TOOL,
+    USER,
+    Conversation,
+    Turn,
+)
 
 _ROLES = {"s": SYSTEM, "u": USER, "harm": USER, "danger": USER, "r": TOOL}
 _PARTS = (

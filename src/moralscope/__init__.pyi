@@ -22,8 +22,8 @@ from moralscope.papers.integrity import reproduce_integrity as reproduce_integri
 from moralscope.papers.stories import reproduce_stories as reproduce_stories
 from moralscope.rules.audit import audit as audit
 from moralscope.rules.collect.collect import collect as collect
-from moralscope.rules.learn import learn_rules as learn_rules
-from moralscope.rules.warrant import warrant as warrant
+from moralscope.rules.rulebooks.learn import learn_rules as learn_rules
+from moralscope.rules.rulebooks.warrant import warrant as warrant
 from moralscope.runs.compare import compare_runs as compare_runs
 from moralscope.steer.check import check_vector as check_vector
 from moralscope.steer.edit import edit as edit

@@ -7,7 +7,7 @@ from moralscope.rules.audit import AuditOptions, audit
 from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, CollectPrompt
 from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.options import CollectOptions
-from moralscope.rules.exchanges import open_exchanges
+from moralscope.rules.texts.exchanges import open_exchanges
 
 PROMPTS = [
     CollectPrompt("Would you steal?", "a"),

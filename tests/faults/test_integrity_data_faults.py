@@ -9,7 +9,7 @@ from moralscope.cli.reproduce import integrity
 from moralscope.cli.rules import stats
 from moralscope.core.errors import InputError
 from moralscope.papers.integrity import read_generated
-from moralscope.rules.reading import read_annotations
+from moralscope.rules.annotations.reading import read_annotations
 
 HEAD = b"Q,A,rot,rot-agree,violation-severity,moral,A_agrees\n"
 GOOD = b"q,a,r s t,4,3,care,0\n"

@@ -24,7 +24,7 @@ CHILD = """
     from moralscope.core.errors import MoralscopeError
     from moralscope.io.actions import read_actions
     from moralscope.rules.collect.files import read_prompts
-    from moralscope.rules.exchanges import open_exchanges
+    from moralscope.rules.texts.exchanges import open_exchanges
     from moralscope.server.site.pages import read_upload
 
     def peak():

@@ -99,8 +99,8 @@ def _gguf(path: Path) -> Any:
 
 
 def _annotations(path: Path) -> Any:
-    from moralscope.rules.annotations import counts, distributions
-    from moralscope.rules.reading import read_annotations
+    from moralscope.rules.annotations.reading import read_annotations
+    from moralscope.rules.annotations.statistics import counts, distributions
 
     read_annotations(path, malformed="skip")
     found = read_annotations(path).annotations
@@ -108,8 +108,8 @@ def _annotations(path: Path) -> Any:
 
 
 def _exchanges(path: Path) -> Any:
-    from moralscope.rules.exchanges import open_exchanges
-    from moralscope.rules.sanitize import read_exchange, sentences
+    from moralscope.rules.texts.exchanges import open_exchanges
+    from moralscope.rules.texts.sanitize import read_exchange, sentences
 
     return [sentences(read_exchange(each).exchange.reply) for each in open_exchanges(path)]
 

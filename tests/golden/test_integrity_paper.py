@@ -2,7 +2,7 @@
 
 import pytest
 
-from moralscope.rules.metrics import AUTOMATIC, FILTERS, PEOPLE, load_paper
+from moralscope.rules.annotations.metrics import AUTOMATIC, FILTERS, PEOPLE, load_paper
 from moralscope.rules.records import FOUNDATIONS
 
 COLUMNS = {  # sums over the eleven systems of Table 1, added from the columns of the paper's text

@@ -16,7 +16,7 @@ from unicodedata import normalize
 import pytest
 
 from moralscope.axes.direction.paper import load_paper as load_compass
-from moralscope.rules.metrics import load_paper as load_integrity
+from moralscope.rules.annotations.metrics import load_paper as load_integrity
 from moralscope.stories.paper import load_generation_paper
 from moralscope.stories.paper import load_paper as load_stories
 from moralscope.words.paper import load_paper as load_choice

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
-MOST_FILES = 473
+MOST_FILES = 479  # six of them are the packages of rules/
 MOST_LINES = 86389
 MOST_GETATTR = 40
 LONG_FUNCTION, LONGEST_FUNCTION = 45, 80  # lines of a body: the 95th percentile, and none above

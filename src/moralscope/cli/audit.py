@@ -36,7 +36,7 @@ def audit(
     """
     from moralscope.io.files import check_writable
     from moralscope.rules import audit as job
-    from moralscope.rules.exchanges import open_exchanges, parse_columns, read_exchanges
+    from moralscope.rules.texts.exchanges import open_exchanges, parse_columns, read_exchanges
 
     if source.conversation is not None:
         inputs = (source.conversation,)
@@ -92,7 +92,7 @@ def audit(
 def _audit_conversations(file: Path, options: AuditOptions, output: CorpusOutput) -> None:
     """Audit a file of conversations and show the record."""
     from moralscope.rules import audit as job
-    from moralscope.rules.conversation import read_conversations
+    from moralscope.rules.conversations.conversation import read_conversations
 
     starting(options.experts, reading=file, quiet=output.json)
     conversations = read_conversations(file)  # refused before any weights are fetched

@@ -50,7 +50,7 @@ def stats(source: AnnotationInput, options: RulesStatsOptions, output: ReportOut
     Example: moralscope rules stats MIC.csv --malformed skip
     """
     from moralscope.io.tables import parse_columns
-    from moralscope.rules.annotations import stats
+    from moralscope.rules.annotations.statistics import stats
 
     columns = parse_columns(source.columns)
     emit_to(output, stats(source.file, options, columns=columns))
@@ -69,8 +69,8 @@ def generate(
     Example: moralscope rules generate --prompt "Any plans?" --reply "I'll read my ex's diary."
     """
     from moralscope.io.files import check_writable
-    from moralscope.rules import rule_writer as job
-    from moralscope.rules.exchanges import read_exchanges
+    from moralscope.rules.texts.exchanges import read_exchanges
+    from moralscope.rules.writing import rule_writer as job
 
     if best is not None:
         check_writable(best)
@@ -112,8 +112,8 @@ def retrieve(source: ExchangeInput, options: RetrieveOptions, output: RecordOutp
 
     Example: moralscope rules retrieve --prompt "Any plans?" --reply "I'll read my ex's diary."
     """
-    from moralscope.rules.exchanges import read_exchanges
     from moralscope.rules.retrieval import retrieve
+    from moralscope.rules.texts.exchanges import read_exchanges
 
     needed = None if options.method == "random" else options.encoder
     starting(needed, reading=source.file, quiet=output.json)
@@ -129,7 +129,7 @@ def lint(options: LintOptions, output: RecordOutput) -> None:
 
     Example: moralscope rules lint --rulebook house.yaml --encoder minilm
     """
-    from moralscope.rules.show import lint_rules
+    from moralscope.rules.rulebooks.show import lint_rules
 
     model = fetched_encoder(options.encoder) if options.encoder is not None else None
     emit_to(output, lint_rules(options, model=model))
@@ -145,9 +145,9 @@ def check(source: CheckInput, options: CheckOptions, output: RecordOutput) -> No
 
     Example: moralscope rules check house.yaml --replies replies.jsonl
     """
-    from moralscope.rules import check as job
-    from moralscope.rules.exchanges import open_exchanges, parse_columns
     from moralscope.rules.rulebook import load_layers
+    from moralscope.rules.rulebooks import check as job
+    from moralscope.rules.texts.exchanges import open_exchanges, parse_columns
 
     replies = None
     starting(options.experts, reading=source.replies, quiet=output.json)
@@ -171,7 +171,7 @@ def warrant(options: WarrantOptions, output: RecordOutput) -> None:
     Example: moralscope rules warrant house.yaml --labels labels.csv --benign fine.jsonl
     """
     from moralscope.io.files import check_writable
-    from moralscope.rules.warrant import warrant
+    from moralscope.rules.rulebooks.warrant import warrant
     from moralscope.rules.warrant_file import warrant_path
 
     check_writable(warrant_path(options.rulebook))
@@ -193,8 +193,8 @@ def learn(options: LearnOptions, output: RecordOutput) -> None:
     Example: moralscope rules learn house.yaml --labels labels.csv
     """
     from moralscope.io.files import check_writable
-    from moralscope.rules.learn import learn_rules
     from moralscope.rules.learnt import learnt_path
+    from moralscope.rules.rulebooks.learn import learn_rules
 
     check_writable(learnt_path(options.rulebook))
     starting(options.experts, reading=options.labels, quiet=output.json)
@@ -210,6 +210,6 @@ def show(options: ShowOptions, output: RecordOutput) -> None:
 
     Example: moralscope rules show --theme privacy
     """
-    from moralscope.rules.show import show_rules
+    from moralscope.rules.rulebooks.show import show_rules
 
     emit_to(output, show_rules(options))

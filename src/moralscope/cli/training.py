@@ -44,7 +44,7 @@ def rules_train(options: RulesTrainOptions, output: RecordOutput) -> None:
 
     Example: moralscope rules train attributes --to my-experts --base minilm --set epochs=2
     """
-    from moralscope.rules.train import train_rules
+    from moralscope.rules.training.train import train_rules
 
     _train(train_rules, options, output)
 

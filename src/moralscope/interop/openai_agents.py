@@ -9,8 +9,13 @@ from typing import Any
 from moralscope.core.extras import require_extra
 from moralscope.core.records import to_plain
 from moralscope.interop.replies import audit_options, audited, reply_auditor
-from moralscope.rules.acts import ToolCall
-from moralscope.rules.conversation import ASSISTANT, HISTORY, Turn, lenient_conversation
+from moralscope.rules.conversations.acts import ToolCall
+from moralscope.rules.conversations.conversation import (
+    ASSISTANT,
+    HISTORY,
+    Turn,
+    lenient_conversation,
+)
 
 
 def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:

@@ -10,7 +10,7 @@ from moralscope.core.options import build_options
 from moralscope.core.protocols import Pair
 from moralscope.interop.chat import text_in
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.conversation import (
+from moralscope.rules.conversations.conversation import (
     ASSISTANT,
     HISTORY,
     Conversation,
@@ -96,7 +96,7 @@ class ReplyAuditor(AnswerCache[AuditedReply]):
     def last_turn(self, before: Conversation, turn: Turn) -> AuditedReply:
         """Audit a turn as the last one of a conversation."""
         from moralscope.rules.audit import prepare_auditor
-        from moralscope.rules.conversation_audit import ConversationAuditor, act_experts
+        from moralscope.rules.conversations.audit import ConversationAuditor, act_experts
 
         with self._lock:
             self._models = self._models or prepare_auditor(self._options)

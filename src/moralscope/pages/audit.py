@@ -32,9 +32,9 @@ from moralscope.rules.records import (
     ProvedEdit,
     RuleFinding,
 )
-from moralscope.rules.revision import PASSAGE
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import is_broken, is_kept, limit_of, rule_margin, stance
+from moralscope.rules.writing.revision import PASSAGE
 
 _BY = {
     "reply": ": it reads as bad",

@@ -12,8 +12,8 @@ from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tile
 from moralscope.pages.page import Column, Page, Section, Table, Thread, ThreadTurn, head
 from moralscope.pages.words import cut, gate_line, more_note
 from moralscope.rules.audit_statistics import WorstReply
-from moralscope.rules.conversation import ASSISTANT, AuditedConversation, AuditedTurn
-from moralscope.rules.conversation_audit import ConversationStatistics
+from moralscope.rules.conversations.audit import ConversationStatistics
+from moralscope.rules.conversations.conversation import ASSISTANT, AuditedConversation, AuditedTurn
 
 _CONTENT = "Content warning: turns are shown as they were given; some may be offensive."
 _THREADS = 50  # conversations that a report shows turn by turn, the worst

@@ -11,16 +11,16 @@ from moralscope.pages.page import Column, Page, Section, Table, head
 from moralscope.pages.words import cut, more_note, plural
 
 if TYPE_CHECKING:  # a listing of rules needs no audit and no generator
-    from moralscope.rules.annotations import AnnotationStatistics, Bar, Reliability
-    from moralscope.rules.check import CheckFinding, CheckStatistics
-    from moralscope.rules.learn import LearnStatistics
+    from moralscope.rules.annotations.statistics import AnnotationStatistics, Bar, Reliability
     from moralscope.rules.learnt import LearntRule
     from moralscope.rules.records import EstimatedRule, HasScales, ListedRule
     from moralscope.rules.retrieval import FoundRules
-    from moralscope.rules.rule_writer import GeneratedRules
-    from moralscope.rules.show import LintFinding, LintStatistics, ShowStatistics
-    from moralscope.rules.warrant import WarrantStatistics
+    from moralscope.rules.rulebooks.check import CheckFinding, CheckStatistics
+    from moralscope.rules.rulebooks.learn import LearnStatistics
+    from moralscope.rules.rulebooks.show import LintFinding, LintStatistics, ShowStatistics
+    from moralscope.rules.rulebooks.warrant import WarrantStatistics
     from moralscope.rules.warrant_file import RuleWarrant
+    from moralscope.rules.writing.rule_writer import GeneratedRules
 
 LIMITS = (
     "It is not moral advice, and no authority. Rules of thumb are opinions that many hold; "

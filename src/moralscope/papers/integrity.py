@@ -29,19 +29,25 @@ from moralscope.models.store import Progress, data_file
 from moralscope.papers import PaperRow, PaperTable, ShowTable, paper_row, with_outcomes
 from moralscope.papers.options import NONE, IntegrityOptions
 from moralscope.papers.ratings import RuleRating, interesting, people_columns, read_ratings
-from moralscope.rules.alignment_examples import written_exchanges
-from moralscope.rules.annotations import CONTENT, reliability
-from moralscope.rules.attributes import RuleQuery, attributes, prepare_attributes
-from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attributes, measure_rules
-from moralscope.rules.reading import (
+from moralscope.rules.annotations.metrics import (
+    BLEU_IS,
+    Predict,
+    load_paper,
+    measure_attributes,
+    measure_rules,
+)
+from moralscope.rules.annotations.reading import (
     MIC_FILE,
     AnnotationFile,
     read_annotations,
     source_warnings,
     split_annotations,
 )
+from moralscope.rules.annotations.statistics import CONTENT, reliability
+from moralscope.rules.attributes import RuleQuery, attributes, prepare_attributes
 from moralscope.rules.records import SCALES, Annotation
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.training.alignment_examples import written_exchanges
 from moralscope.stats.summary import unit_rows
 
 ALL = "all"

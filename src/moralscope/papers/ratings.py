@@ -15,7 +15,7 @@ from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.records import SampleInterval, grouped
 from moralscope.io.tables import Layout, Limits, TableFile
-from moralscope.rules.metrics import PEOPLE
+from moralscope.rules.annotations.metrics import PEOPLE
 from moralscope.rules.records import Annotation
 from moralscope.stats.intervals import bootstrap_mean, wilson
 

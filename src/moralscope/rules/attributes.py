@@ -20,9 +20,9 @@ from moralscope.core.protocols import ExpertSet, Matrix
 from moralscope.core.records import RunRecord
 from moralscope.io.tables import read_header
 from moralscope.models.store import Progress
+from moralscope.rules.annotations.reading import read_annotations
 from moralscope.rules.experts import FOUNDATIONS_TASK, prepare_rule_experts
 from moralscope.rules.options import AttributesOptions
-from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import (
     FOUNDATIONS,
     SCALE,

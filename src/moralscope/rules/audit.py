@@ -21,8 +21,7 @@ from moralscope.rules.audit_statistics import (
     compare_audits,
 )
 from moralscope.rules.auditor import Auditor
-from moralscope.rules.conversation import parse_conversations, read_conversations
-from moralscope.rules.conversation_audit import (
+from moralscope.rules.conversations.audit import (
     GATED,
     ConversationAuditor,
     TurnCounts,
@@ -30,7 +29,7 @@ from moralscope.rules.conversation_audit import (
     conversation_statistics,
     turn_counts,
 )
-from moralscope.rules.exchanges import ExchangeFile, blocks, read_exchanges
+from moralscope.rules.conversations.conversation import parse_conversations, read_conversations
 from moralscope.rules.experts import cascade_notes
 from moralscope.rules.false_alarms import least_replies, set_by, set_limit, set_rule_limits
 from moralscope.rules.load_auditor import (
@@ -42,6 +41,7 @@ from moralscope.rules.load_auditor import (
 )
 from moralscope.rules.records import AuditedReply, Exchange, first_notes
 from moralscope.rules.rulebook import load_layers
+from moralscope.rules.texts.exchanges import ExchangeFile, blocks, read_exchanges
 from moralscope.rules.thresholds import GivenLimits, write_limits
 from moralscope.stats.gates import Gate, check_gate, parse_gate
 

@@ -22,10 +22,10 @@ from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, check_options
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.audit_statistics import AuditStatistics, AuditTally, ScoreFigures, WorstReply
-from moralscope.rules.exchanges import parse_columns
 from moralscope.rules.load_auditor import limits_beside, load_auditor
 from moralscope.rules.records import ABSTAINED, AuditedReply, Exchange, RuleFinding, Verdict
 from moralscope.rules.rulebook import load_layers
+from moralscope.rules.texts.exchanges import parse_columns
 from moralscope.rules.thresholds import Thresholds
 from moralscope.stats.gates import check_gate
 from moralscope.stats.streams import Extremes, Frequent, Moments

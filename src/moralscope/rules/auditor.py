@@ -30,8 +30,7 @@ from moralscope.rules.records import (
 )
 from moralscope.rules.reply_reader import EXPERTISE, ReplyReader, ReplyReading
 from moralscope.rules.retrieval import Finds, Found, TrainedRetriever
-from moralscope.rules.revision import ExchangeJudgment, RevisedReply, Reviser
-from moralscope.rules.sanitize import read_exchange
+from moralscope.rules.texts.sanitize import read_exchange
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import (
     RULE,
@@ -48,6 +47,7 @@ from moralscope.rules.verdict import (
     moved,
 )
 from moralscope.rules.warrant_pairs import kept_by
+from moralscope.rules.writing.revision import ExchangeJudgment, RevisedReply, Reviser
 
 TOP = 5
 _MOST_PAIRS = 8  # times `top`: of a long reply the rules that are nearest to any part of it

@@ -23,13 +23,7 @@ from moralscope.models.store import Progress
 from moralscope.rules.audit_batch import AuditBatch
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.audit_statistics import WorstReply
-from moralscope.rules.conversation import (
-    AuditedConversation,
-    AuditedTurn,
-    Conversation,
-    parse_conversations,
-)
-from moralscope.rules.conversation_audit import (
+from moralscope.rules.conversations.audit import (
     GATED,
     ConversationAuditor,
     ConversationStatistics,
@@ -37,6 +31,12 @@ from moralscope.rules.conversation_audit import (
     act_experts,
     conversation_statistics,
     turn_counts,
+)
+from moralscope.rules.conversations.conversation import (
+    AuditedConversation,
+    AuditedTurn,
+    Conversation,
+    parse_conversations,
 )
 from moralscope.rules.records import Verdict
 from moralscope.stats.gates import check_gate, parse_gate

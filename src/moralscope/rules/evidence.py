@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from moralscope.rules.records import CUT, MET, EvidenceSpan, Exchange, Gauge, ProvedEdit, Verdict
-from moralscope.rules.sanitize import sentences
+from moralscope.rules.texts.sanitize import sentences
 from moralscope.stats.text.words import function_words
 
 MOST_PARTS = 12  # of a longer reply, neighbouring sentences are first read together

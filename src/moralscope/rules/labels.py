@@ -11,11 +11,11 @@ from pathlib import Path
 
 from moralscope.core.errors import InputError
 from moralscope.io.tables import TableFile, is_table, read_header
-from moralscope.rules.exchanges import MAX_CHARACTERS
+from moralscope.rules.annotations.reading import MIC_COLUMNS, read_annotations
 from moralscope.rules.judgments import words_of
-from moralscope.rules.reading import MIC_COLUMNS, read_annotations
 from moralscope.rules.records import Exchange
 from moralscope.rules.rulebook import Rulebook
+from moralscope.rules.texts.exchanges import MAX_CHARACTERS
 
 COLUMNS = ("prompt", "reply", "rule", "broken")
 _REMEDY = "give CSV, JSONL or Parquet with the columns prompt, reply, rule and broken"

@@ -36,13 +36,13 @@ from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import RuleOfThumb, first_notes
 from moralscope.rules.reply_reader import CLEARLY_FINE, CONCERN, VERDICT, ReplyReader
 from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, TrainedRetriever
-from moralscope.rules.revision import ReplyWriter, Reviser, asking
-from moralscope.rules.rule_writer import RuleWriter
 from moralscope.rules.rulebook import Rulebook, shipped_rulebook
 from moralscope.rules.thresholds import GivenLimits, operating_points, read_limits
 from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
 from moralscope.rules.warrant_file import check_warrants, read_warrant, warrant_path
-from moralscope.rules.written_rules import WrittenRuleJudge
+from moralscope.rules.writing.revision import ReplyWriter, Reviser, asking
+from moralscope.rules.writing.rule_writer import RuleWriter
+from moralscope.rules.writing.written_rules import WrittenRuleJudge
 
 READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: bench/own_rules.py
 # Texts that are no replies have a limit of their own: bench/audit_texts.py.

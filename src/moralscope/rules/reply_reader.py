@@ -17,7 +17,7 @@ import numpy as np
 from moralscope.core.protocols import ExpertSet, Matrix, Pair, Windows
 from moralscope.models.windows import worst_of_windows
 from moralscope.rules.records import CONCERN_WORDS, Exchange
-from moralscope.rules.sanitize import reply_texts, without_signs
+from moralscope.rules.texts.sanitize import reply_texts, without_signs
 
 VERDICT, CONCERN = "verdict", "concern"
 FINE, BAD = VERDICTS = ("fine", "bad")

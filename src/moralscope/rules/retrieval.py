@@ -20,9 +20,9 @@ from moralscope.core.records import RunRecord, Statistics
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.cache import EmbeddingCache
+from moralscope.rules.annotations.reading import read_annotations
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.options import RetrieveOptions
-from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import Annotation, Exchange, ListedRule, RuleOfThumb
 from moralscope.rules.rulebook import NOT_LAW, load_layers
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from moralscope.rules.labels import BreachLabel
 from moralscope.rules.records import Exchange
-from moralscope.rules.replies import as_sentence, spoken
+from moralscope.rules.training.replies import as_sentence, spoken
 from moralscope.stories.norms.first_person import OwnAct, own_phrase
 from moralscope.stories.norms.reading import parse_norm
 from moralscope.stories.norms.reversal import restatements

@@ -30,17 +30,17 @@ from moralscope.rules.audit import (
     set_budget,
 )
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.check import check_rules, join_check
-from moralscope.rules.conversation import AuditedTurn, Conversation
-from moralscope.rules.conversation_audit import ConversationAuditor
+from moralscope.rules.conversations.audit import ConversationAuditor
+from moralscope.rules.conversations.conversation import AuditedTurn, Conversation
 from moralscope.rules.load_auditor import RuleIndex, index_rules, join_auditor, needs_encoder
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.records import AuditedReply, Exchange
-from moralscope.rules.revision import ReplyWriter, asking
 from moralscope.rules.rulebook import Rulebook, layer_rulebooks, parse_rulebook, shipped_rulebook
-from moralscope.rules.show import lint_book
+from moralscope.rules.rulebooks.check import check_rules, join_check
+from moralscope.rules.rulebooks.show import lint_book
+from moralscope.rules.rulebooks.warrant import warrant_book
 from moralscope.rules.thresholds import GivenLimits
-from moralscope.rules.warrant import warrant_book
+from moralscope.rules.writing.revision import ReplyWriter, asking
 from moralscope.server.memory import KEEP_MINUTES, Memory
 from moralscope.server.models import SCRIPTED, Models, SingleFlightCache
 from moralscope.stories.experts import RULES, STORIES

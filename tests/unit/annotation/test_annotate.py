@@ -21,8 +21,8 @@ from moralscope.annotation.projects import (
 )
 from moralscope.axes.ratings import read_ratings
 from moralscope.core.errors import InputError, MissingExtra
-from moralscope.rules.reading import read_annotations
-from moralscope.rules.show import RuleSearch
+from moralscope.rules.annotations.reading import read_annotations
+from moralscope.rules.rulebooks.show import RuleSearch
 from moralscope.stories.reading import read_stories
 
 from ...annotation_databases import GOOD, RULE, STORY, joined, new_id

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from moralscope.cli.rules import app
 from moralscope.models.language.scripted import ScriptedGenerator
-from moralscope.rules import rule_writer
 from moralscope.rules.records import Exchange
-from moralscope.rules.rule_writer import rule_prompt
+from moralscope.rules.writing import rule_writer
+from moralscope.rules.writing.rule_writer import rule_prompt
 
 SCRIPTED = ("--generator", "scripted", "--encoder", "scripted")
 

@@ -7,15 +7,15 @@ import pytest
 
 from moralscope.core.records import to_plain
 from moralscope.pages import build_page, read_record
-from moralscope.rules.annotations import stats
+from moralscope.rules.annotations.statistics import stats
 from moralscope.rules.attributes import attributes, rule_queries
-from moralscope.rules.check import check_rules
 from moralscope.rules.collect.chatbots import CollectPrompt
 from moralscope.rules.collect.collect import collect
 from moralscope.rules.records import Exchange
 from moralscope.rules.retrieval import retrieve
-from moralscope.rules.rule_writer import generate_rules
-from moralscope.rules.show import lint_rules, show_rules
+from moralscope.rules.rulebooks.check import check_rules
+from moralscope.rules.rulebooks.show import lint_rules, show_rules
+from moralscope.rules.writing.rule_writer import generate_rules
 from moralscope.surveys.items import Dilemma, read_items, spread
 from moralscope.surveys.survey import survey
 

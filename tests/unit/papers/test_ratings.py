@@ -7,7 +7,7 @@ import pytest
 from moralscope.core.errors import InputError
 from moralscope.papers.integrity import IntegritySources, reproduce_integrity
 from moralscope.papers.ratings import interesting, read_ratings
-from moralscope.rules.reading import AnnotationFile
+from moralscope.rules.annotations.reading import AnnotationFile
 from moralscope.rules.records import Annotation, Exchange
 
 EXCHANGE = Exchange("Do you lie?", "Often.")

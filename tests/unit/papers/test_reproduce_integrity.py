@@ -17,8 +17,8 @@ from moralscope.papers.integrity import (
     reproduce_integrity,
 )
 from moralscope.papers.options import IntegrityOptions
+from moralscope.rules.annotations.reading import AnnotationFile
 from moralscope.rules.attributes import prepare_attributes
-from moralscope.rules.reading import AnnotationFile
 from moralscope.rules.records import Annotation, Exchange
 
 PARTS = ("test", "train")

@@ -8,9 +8,9 @@ from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor, Policy
 from moralscope.rules.records import ALIGNMENTS, Exchange, RuleOfThumb
 from moralscope.rules.reply_reader import EXPERTISE, ReplyReading
-from moralscope.rules.revision import ReplyWriter, Reviser
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import Aligner
+from moralscope.rules.writing.revision import ReplyWriter, Reviser
 
 KILL = RuleOfThumb("It is wrong to kill people.", ("care",), 5.0, 5.0)
 LIE = RuleOfThumb("You should not lie to friends.", ("fairness", "loyalty"), 3.0, 4.0)

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from moralscope.rules.alignment_examples import (
+from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
+from moralscope.rules.training.alignment_examples import (
     REVERSED,
     STANCES,
     RuleCase,
@@ -12,7 +13,6 @@ from moralscope.rules.alignment_examples import (
     alignment_examples,
     annotated_examples,
 )
-from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
 from moralscope.rules.verdict import TASK
 from moralscope.stories.norms.first_person import OwnAct
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from moralscope.rules.attribute_examples import (
+from moralscope.rules.records import Annotation, Exchange
+from moralscope.rules.training.attribute_examples import (
     foundation_baselines,
     foundation_examples,
     known_foundations,
     scale_examples,
 )
-from moralscope.rules.records import Annotation, Exchange
 
 
 def rule(text, **given):

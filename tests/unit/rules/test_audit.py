@@ -14,8 +14,8 @@ from moralscope.rules.audit import (
     audit,
     prepare_auditor,
 )
-from moralscope.rules.exchanges import open_exchanges
 from moralscope.rules.records import ALIGNMENTS, Exchange
+from moralscope.rules.texts.exchanges import open_exchanges
 
 from .scripted_audit import auditor
 

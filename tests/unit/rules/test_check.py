@@ -6,10 +6,10 @@ import pytest
 
 from moralscope.cli import main
 from moralscope.core.errors import InputError
-from moralscope.rules.check import check_rules
 from moralscope.rules.load_auditor import AuditModels
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rulebook import Rulebook
+from moralscope.rules.rulebooks.check import check_rules
 
 from .scripted_audit import auditor
 

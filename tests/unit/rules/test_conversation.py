@@ -17,7 +17,9 @@ from moralscope.pages import build_page, read_record, terminal
 from moralscope.pages.html import render
 from moralscope.pages.page import Thread
 from moralscope.pages.web import view
-from moralscope.rules.acts import (
+from moralscope.rules.audit import audit_conversations, prepare_auditor
+from moralscope.rules.audit_options import AuditOptions
+from moralscope.rules.conversations.acts import (
     MOST_ARGUMENTS,
     ToolCall,
     following,
@@ -25,11 +27,13 @@ from moralscope.rules.acts import (
     read_act,
     requests,
 )
-from moralscope.rules.audit import audit_conversations, prepare_auditor
-from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.conversation import MOST_TURNS, parse_conversations, read_conversations
-from moralscope.rules.conversation_audit import SORRY
-from moralscope.rules.conversation_reader import turn_views
+from moralscope.rules.conversations.audit import SORRY
+from moralscope.rules.conversations.conversation import (
+    MOST_TURNS,
+    parse_conversations,
+    read_conversations,
+)
+from moralscope.rules.conversations.reader import turn_views
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "send_mail", "arguments": "{}"}}
 TALK = [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from moralscope.rules.disguises import undisguised
-from moralscope.rules.sanitize import clean, reply_texts, without_signs
+from moralscope.rules.texts.disguises import undisguised
+from moralscope.rules.texts.sanitize import clean, reply_texts, without_signs
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
 import guard_texts

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.rules.exchanges import one_exchange, open_exchanges, parse_columns
 from moralscope.rules.records import Exchange
+from moralscope.rules.texts.exchanges import one_exchange, open_exchanges, parse_columns
 
 ROWS = [
     {"prompt": "Do you steal?", "reply": "Never,\nI swear.", "id": "a"},

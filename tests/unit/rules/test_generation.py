@@ -9,9 +9,9 @@ from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.options import RulesGenerateOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
-from moralscope.rules.rule_writer import DECODINGS, MARKERS, RuleWriter
 from moralscope.rules.verdict import Aligner, Thresholds
-from moralscope.rules.written_rules import RuleJudgment
+from moralscope.rules.writing.rule_writer import DECODINGS, MARKERS, RuleWriter
+from moralscope.rules.writing.written_rules import RuleJudgment
 
 from .scripted_audit import RULES, Reader, Shelf, Table
 

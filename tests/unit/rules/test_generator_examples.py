@@ -3,8 +3,8 @@
 import pytest
 
 from moralscope.rules.records import Annotation, Exchange
-from moralscope.rules.replies import RuledAct, annotated_examples, ruled_examples
-from moralscope.rules.rule_writer import MARKERS, MAX_PROMPT, MAX_REPLY, rule_prompt
+from moralscope.rules.training.replies import RuledAct, annotated_examples, ruled_examples
+from moralscope.rules.writing.rule_writer import MARKERS, MAX_PROMPT, MAX_REPLY, rule_prompt
 from moralscope.stories.norms.first_person import OwnAct
 
 SPIT = OwnAct("spit at Al", "spat at Al", "spitting at Al")

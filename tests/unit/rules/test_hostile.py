@@ -3,7 +3,13 @@
 import pytest
 
 from moralscope.rules.records import Exchange
-from moralscope.rules.sanitize import ReplyTexts, clean, read_exchange, reply_texts, unreadable
+from moralscope.rules.texts.sanitize import (
+    ReplyTexts,
+    clean,
+    read_exchange,
+    reply_texts,
+    unreadable,
+)
 
 
 def test_html_stays_text():

@@ -7,8 +7,8 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.rules.annotations import stats
-from moralscope.rules.reading import read_annotations
+from moralscope.rules.annotations.reading import read_annotations
+from moralscope.rules.annotations.statistics import stats
 
 
 def write(path, rows):

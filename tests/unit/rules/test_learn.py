@@ -12,10 +12,10 @@ from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.rules.audit import AuditOptions, audit, prepare_auditor
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.labels import BreachLabel, read_labels
-from moralscope.rules.learn import fit_labels, label_features, learn_rules
 from moralscope.rules.learnt import LearntAlignment, learnt_path, read_learnt
 from moralscope.rules.records import ALIGNMENTS, Exchange
 from moralscope.rules.rulebook import load_rulebook
+from moralscope.rules.rulebooks.learn import fit_labels, label_features, learn_rules
 from moralscope.rules.verdict import alignment_pair
 
 RULES = ("Never promise a day of delivery.", "You should name every fee.")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moralscope.rules.rulebook import parse_rulebook, shipped_rulebook
-from moralscope.rules.show import lint
+from moralscope.rules.rulebooks.show import lint
 
 
 def kinds(text, encoder=None):

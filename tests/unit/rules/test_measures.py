@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.metrics import f1_score, mean_squared_error
 
-from moralscope.rules.metrics import (
+from moralscope.rules.annotations.metrics import (
     measure_alignment,
     measure_label,
     measure_scale,

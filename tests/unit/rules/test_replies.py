@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from moralscope.rules.replies import (
+from moralscope.rules.training.replies import (
     AGAINST,
     FOR,
     NEITHER,

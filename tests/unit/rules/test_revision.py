@@ -6,8 +6,8 @@ from moralscope.core.records import Candidate
 from moralscope.models.language.scripted import ScriptedModel
 from moralscope.models.language.text_check import TextQuality
 from moralscope.rules.records import Exchange
-from moralscope.rules.revision import ReplyWriter, asking, is_usable, revision_prompt
 from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.writing.revision import ReplyWriter, asking, is_usable, revision_prompt
 
 from .scripted_audit import TABLE, Writer, auditor
 

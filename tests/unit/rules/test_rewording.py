@@ -1,8 +1,8 @@
 """Candidates without a generator: sentences left out, rules said kindly."""
 
 from moralscope.rules.judgments import read_judgment
-from moralscope.rules.revision import MAX_EDITS, act_of, is_usable, reworded, shortened
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.writing.revision import MAX_EDITS, act_of, is_usable, reworded, shortened
 
 
 def test_every_sentence_is_left_out_once():

@@ -1,7 +1,7 @@
 """Stories and rules as matters: which act keeps a rule, which breaks it, what only is allowed."""
 
 from moralscope.rules.records import Annotation, Exchange
-from moralscope.rules.stories_to_rules import social_cases, story_cases, story_verbs
+from moralscope.rules.training.stories_to_rules import social_cases, story_cases, story_verbs
 from moralscope.stories.story import MoralStory
 
 STORY = MoralStory(

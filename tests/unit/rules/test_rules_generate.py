@@ -15,11 +15,11 @@ from moralscope.papers.integrity import (
     read_generated,
     reproduce_integrity,
 )
+from moralscope.rules.annotations.reading import read_annotations
 from moralscope.rules.attributes import Attributes
-from moralscope.rules.exchanges import open_exchanges, parse_columns
-from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import Exchange, RuleOfThumb
-from moralscope.rules.rule_writer import (
+from moralscope.rules.texts.exchanges import open_exchanges, parse_columns
+from moralscope.rules.writing.rule_writer import (
     RulesGenerateOptions,
     RuleWriter,
     RuleWriting,

@@ -11,8 +11,8 @@ from moralscope.core.errors import InputError
 from moralscope.models.classifiers.saved import read_settings
 from moralscope.models.training.recipe import load_recipe
 from moralscope.rules.attributes import attributes, prepare_attributes, rule_queries
-from moralscope.rules.train import AttributeSource, RulesRecipe, train_rules
-from moralscope.rules.training_data import AtHand, examples_at_hand, exchange_examples
+from moralscope.rules.training.data import AtHand, examples_at_hand, exchange_examples
+from moralscope.rules.training.train import AttributeSource, RulesRecipe, train_rules
 from moralscope.stories.experts import prepare_experts
 
 from ...expert_makers import story, tiny_bert

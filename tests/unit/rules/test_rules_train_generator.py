@@ -10,11 +10,11 @@ from moralscope.core.records import Decoding
 from moralscope.models.language import load_generator
 from moralscope.models.store import data_file
 from moralscope.models.training import trainer
-from moralscope.rules import training_data
 from moralscope.rules.records import Exchange
-from moralscope.rules.rule_writer import MARKERS, rule_prompt
-from moralscope.rules.train import train_rules
-from moralscope.rules.training_data import SOCIAL_FILES
+from moralscope.rules.training import data as training_data
+from moralscope.rules.training.data import SOCIAL_FILES
+from moralscope.rules.training.train import train_rules
+from moralscope.rules.writing.rule_writer import MARKERS, rule_prompt
 
 from ...generator_makers import tiny_llama, tiny_seq2seq
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.rules.reading import split_annotations
+from moralscope.rules.annotations.reading import split_annotations
 from moralscope.rules.records import Annotation, Exchange
 
 ROWS = [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from moralscope.rules.annotations import counts, distributions, reliability
+from moralscope.rules.annotations.statistics import counts, distributions, reliability
 from moralscope.rules.records import FOUNDATIONS, Annotation, Exchange
 from moralscope.stats.agreement import agreement
 

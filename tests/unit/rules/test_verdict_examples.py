@@ -11,11 +11,11 @@ import yaml
 
 from moralscope.io.documents import shipped_yaml
 from moralscope.models.training.records import TrainingExample
-from moralscope.rules import verdict_examples as verdict_module
-from moralscope.rules.alignment_examples import policy_exchanges, written_exchanges
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.reply_reader import CONCERN, CONCERNS, VERDICT
-from moralscope.rules.verdict_examples import (
+from moralscope.rules.training import verdict_examples as verdict_module
+from moralscope.rules.training.alignment_examples import policy_exchanges, written_exchanges
+from moralscope.rules.training.verdict_examples import (
     amid,
     amid_talk,
     harmless_talk,

@@ -16,9 +16,9 @@ from moralscope.rules.load_auditor import index_rules, join_auditor
 from moralscope.rules.options import WarrantOptions
 from moralscope.rules.records import ALIGNMENTS, Exchange, RuleOfThumb
 from moralscope.rules.rulebook import Rulebook
+from moralscope.rules.rulebooks.warrant import warrant, warrant_book
 from moralscope.rules.thresholds import GivenLimits
 from moralscope.rules.verdict import Aligner
-from moralscope.rules.warrant import warrant, warrant_book
 from moralscope.rules.warrant_file import read_warrant, warrant_path
 from moralscope.rules.warrant_pairs import make_pairs, read_clauses, rewordings
 

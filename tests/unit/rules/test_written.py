@@ -5,13 +5,13 @@ from pathlib import Path
 
 import yaml
 
-from moralscope.rules.alignment_examples import (
+from moralscope.rules.records import ALIGNMENTS
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.training.alignment_examples import (
     annotated_examples,
     written_examples,
     written_exchanges,
 )
-from moralscope.rules.records import ALIGNMENTS
-from moralscope.rules.rulebook import shipped_rulebook
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 ROWS = written_exchanges()

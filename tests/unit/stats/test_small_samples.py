@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moralscope.axes.people import sampling_ceiling
-from moralscope.rules.metrics import measure_alignment
+from moralscope.rules.annotations.metrics import measure_alignment
 from moralscope.stats.agreement import fleiss_kappa, percent_agreement
 from moralscope.stats.correlation import correlate, kendall, spearman
 from moralscope.stats.intervals import without_certainty

@@ -18,7 +18,7 @@ from moralscope.models.language.chat_template import load_chat_template
 from moralscope.models.options import ENDPOINTS
 from moralscope.rules.collect.lexicons import Lexicon
 from moralscope.rules.collect.options import CollectOptions
-from moralscope.rules.sanitize import clean
+from moralscope.rules.texts.sanitize import clean
 
 SCRIPTED = "scripted"
 MAX_PROMPT = 4_000  # characters: the window of a small model holds no more

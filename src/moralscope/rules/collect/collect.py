@@ -38,8 +38,8 @@ from moralscope.rules.collect.chatbots import (
 from moralscope.rules.collect.files import PromptFile, check_place, read_prompts, write_exchanges
 from moralscope.rules.collect.filters import Filters, Sieve, load_filters
 from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
-from moralscope.rules.exchanges import blocks
 from moralscope.rules.records import first_notes
+from moralscope.rules.texts.exchanges import blocks
 
 __all__ = ["CollectOptions", "Filters", "check_options", "collect", "prepare"]
 

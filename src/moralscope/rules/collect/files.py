@@ -13,7 +13,7 @@ from moralscope.core.records import to_plain, values_of
 from moralscope.io.files import check_writable, csv_bytes, write_whole
 from moralscope.io.tables import Layout, TableFile, is_table
 from moralscope.rules.collect.chatbots import MAX_PROMPT, CollectedExchange, CollectPrompt
-from moralscope.rules.exchanges import open_exchanges
+from moralscope.rules.texts.exchanges import open_exchanges
 
 _REMEDY = "give one prompt per line (.txt), or CSV, JSONL or Parquet with the column prompt"
 _LINES = Layout(lines_as="prompt", remedy=_REMEDY)

@@ -32,7 +32,7 @@ from moralscope.rules.collect.chatbots import (
 from moralscope.rules.collect.lexicons import Lexicon, load_lexicon
 from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
 from moralscope.rules.rulebook import shipped_rulebook
-from moralscope.rules.sanitize import clean, unreadable
+from moralscope.rules.texts.sanitize import clean, unreadable
 from moralscope.stats.summary import unit_rows
 from moralscope.stats.text.words import words
 from moralscope.stories.experts import prepare_experts

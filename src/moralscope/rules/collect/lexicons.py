@@ -16,7 +16,7 @@ from pathlib import Path
 from moralscope.core.errors import InputError
 from moralscope.io.documents import read_document
 from moralscope.io.tables import LineProblem, TableFile, name_problems
-from moralscope.rules.reading import LIMITS
+from moralscope.rules.annotations.reading import LIMITS
 from moralscope.stats.text.words import lemma, words
 
 SHIPPED = "moralscope"

@@ -29,12 +29,12 @@ from moralscope.models.training.trainer import (
     TrainingSummary,
     train_model,
 )
+from moralscope.rules.annotations.reading import LAYOUT, LIMITS, PARTS
 from moralscope.rules.collect.chatbots import seed_of
 from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
 from moralscope.rules.collect.options import FilterTrainOptions
-from moralscope.rules.reading import LAYOUT, LIMITS, PARTS
 from moralscope.rules.records import Exchange
-from moralscope.rules.sanitize import clean
+from moralscope.rules.texts.sanitize import clean
 from moralscope.stats.intervals import percentile_interval, resample_weights
 
 FILTERS = "filters"

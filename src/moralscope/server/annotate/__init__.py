@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from moralscope.annotation.projects import open_project
 from moralscope.annotation.records import Conflict, NotAllowed, NotSaved, WorkPaused
 from moralscope.annotation.service import AnnotationService
-from moralscope.rules.show import RuleSearch
+from moralscope.rules.rulebooks.show import RuleSearch
 from moralscope.server.annotate import api, lead, pages
 from moralscope.server.annotate.access import Access
 from moralscope.server.app import make_app

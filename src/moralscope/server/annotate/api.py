@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from moralscope.annotation import records
-from moralscope.rules.show import RuleExample, RuleSearch
+from moralscope.rules.rulebooks.show import RuleExample, RuleSearch
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import IN_LINE, LEAD, Annotator, Anyone, Caller, access
 from moralscope.server.errors import documented

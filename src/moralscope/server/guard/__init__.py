@@ -16,9 +16,15 @@ from moralscope.core.records import to_plain
 from moralscope.pages.audit import audit_card
 from moralscope.pages.page import VerdictCard
 from moralscope.pages.terminal import card_text
-from moralscope.rules.acts import ToolCall
 from moralscope.rules.audit import AuditOptions
-from moralscope.rules.conversation import ASSISTANT, USER, AuditedTurn, Conversation, Turn
+from moralscope.rules.conversations.acts import ToolCall
+from moralscope.rules.conversations.conversation import (
+    ASSISTANT,
+    USER,
+    AuditedTurn,
+    Conversation,
+    Turn,
+)
 from moralscope.rules.load_auditor import limits_beside
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply

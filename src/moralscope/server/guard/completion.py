@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from moralscope.rules.acts import ToolCall
-from moralscope.rules.sanitize import sentences
+from moralscope.rules.conversations.acts import ToolCall
+from moralscope.rules.texts.sanitize import sentences
 from moralscope.server.guard import ALTERNATIVES
 from moralscope.server.guard.sse import read_events
 

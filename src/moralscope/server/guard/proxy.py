@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.models.batching import OutOfTime
-from moralscope.rules.conversation import HISTORY, Conversation, lenient_conversation
+from moralscope.rules.conversations.conversation import HISTORY, Conversation, lenient_conversation
 from moralscope.server.connections import gone
 from moralscope.server.errors import Refused
 from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt

@@ -13,7 +13,7 @@ from moralscope.models.training.recipe import (
     repeat_words,
 )
 from moralscope.rules.collect.train import FilterRecipe
-from moralscope.rules.train import RulesRecipe
+from moralscope.rules.training.train import RulesRecipe
 from moralscope.stories.train import StoriesRecipe
 
 STEPS = ("mpnet", "mpnet-head", "minilm-head")  # they go on from a folder

@@ -9,7 +9,7 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.models.batching import check_patience
-from moralscope.rules.revision import Reviser
+from moralscope.rules.writing.revision import Reviser
 from moralscope.server.api import AccessToken, WorkQueue
 from moralscope.server.guard import WITHHELD, Guard, GuardOptions, last_prompt
 from moralscope.server.guard.upstream import Upstream

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit import AuditOptions, prepare_auditor
 from moralscope.rules.records import Alignment, Exchange, RuleFinding, Verdict
+from moralscope.rules.training.alignment_examples import written_exchanges
 from moralscope.server.guard import (
     UNJUDGED,
     UNREAD,

@@ -23,10 +23,10 @@ from moralscope.io.tables import TableFile
 from moralscope.models.store import data_file
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Head
 from moralscope.models.training.records import TrainingExample
-from moralscope.rules.alignment_examples import annotated_examples
 from moralscope.rules.records import ALIGNMENTS, Annotation
 from moralscope.rules.reply_reader import CONCERN, CONCERNS, EXPERTISE, FINE, VERDICT, VERDICTS
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.training.alignment_examples import annotated_examples
 from moralscope.rules.verdict import TASK
 from moralscope.stories.degree_examples import HALVES
 from moralscope.stories.norms.reversal import reverse_norm

@@ -20,7 +20,7 @@ from moralscope.models.language.text_check import TextCheck
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.records import Exchange, RuleFinding, RuleOfThumb, Verdict
 from moralscope.rules.retrieval import unit_rows
-from moralscope.rules.sanitize import clean, sentences, unreadable
+from moralscope.rules.texts.sanitize import clean, sentences, unreadable
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import breach, broken_rules
 

@@ -27,7 +27,6 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
 from moralscope.rules.attributes import Attributes
-from moralscope.rules.exchanges import ExchangeFile, blocks
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.options import HYPOTHESES, RulesGenerateOptions
@@ -35,10 +34,11 @@ from moralscope.rules.records import Exchange, GeneratedRule, RuleOfThumb, first
 from moralscope.rules.reply_reader import VERDICT
 from moralscope.rules.retrieval import Found, Retriever, unit_rows
 from moralscope.rules.rulebook import NOT_LAW, load_layers
-from moralscope.rules.sanitize import clean, read_exchange
+from moralscope.rules.texts.exchanges import ExchangeFile, blocks
+from moralscope.rules.texts.sanitize import clean, read_exchange
 from moralscope.rules.thresholds import GivenLimits, operating_points
 from moralscope.rules.verdict import TASK
-from moralscope.rules.written_rules import RuleJudgment, WrittenRuleJudge, why_unusable
+from moralscope.rules.writing.written_rules import RuleJudgment, WrittenRuleJudge, why_unusable
 
 ESTIMATED = "severity, consensus and foundations are estimates: `evidence` says of what"
 _BLOCK = 64  # exchanges whose rules are written at once

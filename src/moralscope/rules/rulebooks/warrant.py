@@ -20,16 +20,16 @@ from typing import Any
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord, SampleInterval, Statistics
 from moralscope.models.store import Progress
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit_options import AuditOptions, parse_share
 from moralscope.rules.auditor import Auditor
-from moralscope.rules.exchanges import ExchangeFile, open_exchanges
 from moralscope.rules.false_alarms import set_rule_limits
 from moralscope.rules.labels import BreachLabel, read_labels
 from moralscope.rules.load_auditor import AuditModels, limits_beside, load_auditor
 from moralscope.rules.options import WarrantOptions
 from moralscope.rules.records import Exchange
 from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_rulebook
+from moralscope.rules.texts.exchanges import ExchangeFile, open_exchanges
+from moralscope.rules.training.alignment_examples import written_exchanges
 from moralscope.rules.warrant_file import (
     ENFORCEABLE,
     NOT,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from moralscope.io.documents import shipped_toml
-from moralscope.rules.disguises import fold, undisguised
 from moralscope.rules.records import Exchange
+from moralscope.rules.texts.disguises import fold, undisguised
 from moralscope.stats.text.words import CONTRACTED, function_words, is_word
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？।])\s*|\n+")  # noqa: RUF001 - they end Chinese ones

@@ -12,9 +12,13 @@ from moralscope.models.training.classifier import ClassifierLearner
 from moralscope.models.training.metrics import label_f1
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.trainer import TrainedModel, TrainingData
-from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES, foundation_baselines
-from moralscope.rules.metrics import measure_scale
+from moralscope.rules.annotations.metrics import measure_scale
 from moralscope.rules.reply_reader import CONCERN, CONCERNS, VERDICT
+from moralscope.rules.training.attribute_examples import (
+    FOUNDATIONS_TASK,
+    SCALES,
+    foundation_baselines,
+)
 from moralscope.rules.verdict import TASK
 from moralscope.stats.correlation import auc
 

@@ -17,17 +17,17 @@ from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import RunRecord, Statistics
 from moralscope.models.store import Progress
-from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.exchanges import ExchangeFile
 from moralscope.rules.load_auditor import AuditModels, index_rules, join_auditor, load_auditor
 from moralscope.rules.options import CheckOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
-from moralscope.rules.revision import ExchangeJudgment
 from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_layers
-from moralscope.rules.sanitize import read_exchange
+from moralscope.rules.texts.exchanges import ExchangeFile
+from moralscope.rules.texts.sanitize import read_exchange
 from moralscope.rules.thresholds import GivenLimits, Thresholds
+from moralscope.rules.training.alignment_examples import written_exchanges
 from moralscope.rules.verdict import is_broken, is_kept, worst_broken
+from moralscope.rules.writing.revision import ExchangeJudgment
 
 KINDS = ("contradiction", "collision", "overlap", "always", "never")
 _NEIGHBOURS = 5  # rules that each rule is compared with: those nearest to it

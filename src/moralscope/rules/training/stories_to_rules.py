@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from moralscope.rules.alignment_examples import RuleCase
 from moralscope.rules.records import Annotation
+from moralscope.rules.training.alignment_examples import RuleCase
 from moralscope.stories.norms.first_person import (
     OwnAct,
     gender_of,

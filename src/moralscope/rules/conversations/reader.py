@@ -16,7 +16,7 @@ from importlib import resources
 import numpy as np
 
 from moralscope.core.protocols import ExpertSet, Matrix, Pair
-from moralscope.rules.acts import (
+from moralscope.rules.conversations.acts import (
     Act,
     Following,
     ToolRequest,
@@ -25,10 +25,10 @@ from moralscope.rules.acts import (
     read_act,
     requests,
 )
-from moralscope.rules.conversation import ASSISTANT, TOOL, USER, Conversation
+from moralscope.rules.conversations.conversation import ASSISTANT, TOOL, USER, Conversation
 from moralscope.rules.records import Exchange
 from moralscope.rules.reply_reader import BAD, CLEARLY_FINE, VERDICT, ReplyReader, ReplyReading
-from moralscope.rules.sanitize import clean
+from moralscope.rules.texts.sanitize import clean
 from moralscope.rules.verdict import moved
 
 CONTEXT = 3  # turns before one that are read with it

@@ -17,7 +17,8 @@ from importlib import resources
 from moralscope.io.documents import shipped_yaml
 from moralscope.models.training.records import TrainingExample
 from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
-from moralscope.rules.replies import (
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.training.replies import (
     AGAINST,
     FOR,
     NEITHER,
@@ -26,7 +27,6 @@ from moralscope.rules.replies import (
     draw_neither,
     plain_exchange,
 )
-from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.verdict import TASK, alignment_pair
 from moralscope.stories.norms.first_person import OwnAct
 

@@ -19,7 +19,15 @@ from moralscope.models.store import data_file
 from moralscope.models.training.heads import Head
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.trainer import TrainingData
-from moralscope.rules.alignment_examples import (
+from moralscope.rules.annotations.reading import (
+    PARTS,
+    AnnotationFile,
+    read_annotations,
+    source_warnings,
+    split_annotations,
+)
+from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
+from moralscope.rules.training.alignment_examples import (
     WRITTEN,
     alignment_dev,
     alignment_examples,
@@ -28,7 +36,7 @@ from moralscope.rules.alignment_examples import (
     written_examples,
     written_exchanges,
 )
-from moralscope.rules.attribute_examples import (
+from moralscope.rules.training.attribute_examples import (
     FOUNDATIONS_TASK,
     LOSSES,
     SCALES,
@@ -36,19 +44,15 @@ from moralscope.rules.attribute_examples import (
     known_foundations,
     scale_examples,
 )
-from moralscope.rules.organisations import ORGANISATIONS, organisation_examples
-from moralscope.rules.reading import (
-    PARTS,
-    AnnotationFile,
-    read_annotations,
-    source_warnings,
-    split_annotations,
+from moralscope.rules.training.organisations import ORGANISATIONS, organisation_examples
+from moralscope.rules.training.replies import RuledAct, as_sentence
+from moralscope.rules.training.stories_to_rules import (
+    other_wordings,
+    social_cases,
+    story_cases,
+    story_verbs,
 )
-from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
-from moralscope.rules.replies import RuledAct, as_sentence
-from moralscope.rules.stories_to_rules import other_wordings, social_cases, story_cases, story_verbs
-from moralscope.rules.verdict import TASK
-from moralscope.rules.verdict_examples import (
+from moralscope.rules.training.verdict_examples import (
     DIASAFETY,
     fitted_examples,
     harmless_talk,
@@ -58,6 +62,7 @@ from moralscope.rules.verdict_examples import (
     verdict_examples,
     verdict_heads,
 )
+from moralscope.rules.verdict import TASK
 from moralscope.stories.degree_examples import CONTRAST, HALVES, contrastive_examples
 from moralscope.stories.norms.first_person import gender_of, own_act, own_phrase
 from moralscope.stories.norms.phrases import starts_with_gerund

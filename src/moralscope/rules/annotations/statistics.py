@@ -16,9 +16,14 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord, Statistics
-from moralscope.rules.metrics import load_paper
+from moralscope.rules.annotations.metrics import load_paper
+from moralscope.rules.annotations.reading import (
+    PARTS,
+    read_annotations,
+    source_warnings,
+    split_annotations,
+)
 from moralscope.rules.options import RulesStatsOptions
-from moralscope.rules.reading import PARTS, read_annotations, source_warnings, split_annotations
 from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, Annotation
 from moralscope.stats.agreement import agreement, krippendorff_alpha
 from moralscope.stats.intraclass import intraclass

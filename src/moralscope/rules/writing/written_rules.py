@@ -13,7 +13,7 @@ from moralscope.rules.judgments import (
 )
 from moralscope.rules.records import Exchange
 from moralscope.rules.reply_reader import ReplyReader
-from moralscope.rules.sanitize import unreadable
+from moralscope.rules.texts.sanitize import unreadable
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import TASK, Aligner
 

@@ -19,8 +19,8 @@ from typing import Any
 from moralscope.io.documents import shipped_toml
 from moralscope.models.training.records import TextExample
 from moralscope.rules.records import Annotation, Exchange
-from moralscope.rules.rule_writer import rule_prompt
-from moralscope.rules.sanitize import clean
+from moralscope.rules.texts.sanitize import clean
+from moralscope.rules.writing.rule_writer import rule_prompt
 from moralscope.stories.norms.first_person import OwnAct
 
 FOR, AGAINST, NEITHER = 1, -1, 0

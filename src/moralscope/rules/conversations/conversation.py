@@ -14,7 +14,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.io.documents import read_document
 from moralscope.io.tables import TableFile
-from moralscope.rules.acts import ToolCall
+from moralscope.rules.conversations.acts import ToolCall
 from moralscope.rules.records import AuditedReply, Verdict
 
 SYSTEM, USER, ASSISTANT, TOOL = ROLES = ("system", "user", "assistant", "tool")

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from moralscope.io.documents import shipped_toml
-from moralscope.rules.sanitize import clean, sentences
+from moralscope.rules.texts.sanitize import clean, sentences
 from moralscope.stories.norms.inflection import third_person
 
 MOST_ARGUMENTS = 20_000  # characters of a call's arguments that are read

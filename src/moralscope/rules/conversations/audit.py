@@ -19,10 +19,10 @@ from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import SampleInterval, Statistics, absent, values_of
 from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS, ON_MPNET
 from moralscope.models.store import shipped_folder
-from moralscope.rules.acts import instructions
 from moralscope.rules.audit_statistics import WorstReply
 from moralscope.rules.auditor import Auditor, ReplyExamination
-from moralscope.rules.conversation import (
+from moralscope.rules.conversations.acts import instructions
+from moralscope.rules.conversations.conversation import (
     ASSISTANT,
     TOOL,
     USER,
@@ -31,9 +31,9 @@ from moralscope.rules.conversation import (
     AuditedTurn,
     Conversation,
 )
-from moralscope.rules.conversation_reader import CONTEXT, TurnReader, TurnView, turn_views
+from moralscope.rules.conversations.reader import CONTEXT, TurnReader, TurnView, turn_views
 from moralscope.rules.records import Exchange, RuleOfThumb, Verdict
-from moralscope.rules.sanitize import clean
+from moralscope.rules.texts.sanitize import clean
 from moralscope.rules.verdict import abstain
 from moralscope.stats.gates import GateResult
 from moralscope.stats.intervals import wilson

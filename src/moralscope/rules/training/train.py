@@ -27,15 +27,11 @@ from moralscope.models.training.trainer import (
     TrainingSummary,
     train_model,
 )
-from moralscope.rules.alignment_examples import written_exchanges
-from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES
+from moralscope.rules.annotations.reading import MIC_FILE, read_annotations, split_annotations
 from moralscope.rules.options import RulesTrainOptions
-from moralscope.rules.organisations import ORGANISATIONS
-from moralscope.rules.reading import MIC_FILE, read_annotations, split_annotations
-from moralscope.rules.replies import annotated_examples, ruled_examples
-from moralscope.rules.rule_writer import MARKERS
-from moralscope.rules.train_figures import baselines_of, baselines_text, trained_figures
-from moralscope.rules.training_data import (
+from moralscope.rules.training.alignment_examples import written_exchanges
+from moralscope.rules.training.attribute_examples import FOUNDATIONS_TASK, SCALES
+from moralscope.rules.training.data import (
     SPLIT,
     STORY_TASKS,
     AtHand,
@@ -45,8 +41,18 @@ from moralscope.rules.training_data import (
     exchange_examples,
     ruled_at_hand,
 )
+from moralscope.rules.training.figures import baselines_of, baselines_text, trained_figures
+from moralscope.rules.training.organisations import ORGANISATIONS
+from moralscope.rules.training.replies import annotated_examples, ruled_examples
+from moralscope.rules.training.verdict_examples import (
+    DIASAFETY,
+    HARMLESS,
+    HATECHECK,
+    MODERATION,
+    XSTEST,
+)
 from moralscope.rules.verdict import TASK
-from moralscope.rules.verdict_examples import DIASAFETY, HARMLESS, HATECHECK, MODERATION, XSTEST
+from moralscope.rules.writing.rule_writer import MARKERS
 from moralscope.stories.degree_examples import CONTRAST, DEGREE, HALVES
 from moralscope.stories.train import DATA as STORIES_DATA
 from moralscope.stories.train import ETHICS

@@ -1,0 +1,1 @@
+"""What is done to a rulebook: looked into, checked, warranted, taught."""

@@ -1,0 +1,1 @@
+"""Exchanges from files, and texts under audit made fit for models."""

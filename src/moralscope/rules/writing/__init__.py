@@ -1,0 +1,1 @@
+"""What a generator writes: rules for exchanges, and better replies."""
