@@ -320,13 +320,17 @@ PRESENTATIONS = {
     f"rules {name}": Presentation(build, types, LIMITS)
     for name, build, types in (
         ("retrieve", retrieve_page, _types("retrieval", "FoundRules", "RetrieveStatistics")),
-        ("generate", generate_page, _types("rule_writer", "GeneratedRules", "GenerateStatistics")),
+        (
+            "generate",
+            generate_page,
+            _types("writing.rule_writer", "GeneratedRules", "GenerateStatistics"),
+        ),
         ("attributes", attributes_page, _types("records", "EstimatedRule")),
-        ("lint", lint_page, _types("show", "LintFinding", "LintStatistics")),
-        ("check", check_page, _types("check", "CheckFinding", "CheckStatistics")),
-        ("warrant", warrant_page, _types("warrant", "RuleWarrant", "WarrantStatistics")),
-        ("learn", learn_page, _types("learn", "LearntRule", "LearnStatistics")),
-        ("show", show_page, _types("show", "ListedRule", "ShowStatistics")),
-        ("stats", stats_page, _types("annotations", "Bar", "AnnotationStatistics")),
+        ("lint", lint_page, _types("rulebooks.show", "LintFinding", "LintStatistics")),
+        ("check", check_page, _types("rulebooks.check", "CheckFinding", "CheckStatistics")),
+        ("warrant", warrant_page, _types("rulebooks.warrant", "RuleWarrant", "WarrantStatistics")),
+        ("learn", learn_page, _types("rulebooks.learn", "LearntRule", "LearnStatistics")),
+        ("show", show_page, _types("rulebooks.show", "ListedRule", "ShowStatistics")),
+        ("stats", stats_page, _types("annotations.statistics", "Bar", "AnnotationStatistics")),
     )
 }

@@ -8,8 +8,8 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.io import tables
-from moralscope.rules.annotations.reading import foundation_names, read_annotations
 from moralscope.rules.annotations import reading
+from moralscope.rules.annotations.reading import foundation_names, read_annotations
 
 ROW = {
     "Q": "Would you keep a wallet you found?",
