@@ -43,8 +43,12 @@ CASES = {  # rule, exchange, how the reply stands to it
 }
 
 
-# By the expert that ships; that of 0.6 told the second one right.
-MISSED = {"1 several viewpoints: the country", "3 wrong by what was asked"}
+# By the expert that ships; that of 0.11 read the soldiers right, that of 0.6 the third case.
+MISSED = {
+    "1 several viewpoints: the soldiers",
+    "1 several viewpoints: the country",
+    "3 wrong by what was asked",
+}
 
 
 @pytest.fixture(scope="module")
