@@ -4,9 +4,10 @@
 
 For every axis on every stored encoder: Pearson's r with people's yes rates. For the judge besides
 
-- its zero, halfway through the best thresholds between the published dos and don'ts (Jentzsch et
-  al. 2019) and between the moral and immoral actions of dev stories (the mean of both accuracies
-  counts). People's ratings and test stories have no part in it;
+- its zeros, halfway through the best thresholds: of phrases between the published dos and don'ts
+  (Jentzsch et al. 2019); of sentences and scenes between the moral and immoral actions of dev
+  stories, and between our good and bad exceptions (the mean of both accuracies counts). People's
+  ratings, test stories and held-out exceptions have no part in them;
 - how a score becomes the share of people who would say yes: a logistic line through the rates of
   both populations, and a width for 90 % intervals. Its coverage is that of intervals for actions
   that had no part in line or width (leave one out, and inside it leave one out again).
@@ -31,6 +32,7 @@ from moralscope.axes.ratings import Ratings, read_ratings
 from moralscope.axes.wordings import wordings
 from moralscope.models.store import data_file
 from moralscope.stats.correlation import correlate
+from moralscope.stories.degree_examples import exception_sets
 from moralscope.stories.experts import BASES, ExpertFolder, ExpertSet, find_experts
 from moralscope.stories.reading import load_stories
 from moralscope.stories.splits import official_parts
@@ -142,16 +144,20 @@ def splits(logits: Floats, rates: Floats) -> tuple[int, float, float]:
     return marked, float(np.mean(near)), float(np.mean(sided))
 
 
-def sides_of(experts: ExpertSet) -> list[tuple[Floats, Floats]]:
+def sides_of(experts: ExpertSet) -> dict[str, list[tuple[Floats, Floats]]]:
+    """Return the logits of good and of bad texts that set each zero."""
     lists = json.loads(data("figures/mcm_dos_donts.json").read_text("utf-8"))
     words = [[row["word"] for row in lists[name]] for name in ("dos_100", "donts_100")]
     stories = load_stories().stories
     parts = official_parts(stories, "norm_distance", "action")
     dev = [story for story in stories if parts.get(story.id) == "dev"]
     actions = [[str(each.moral_action) for each in dev], [str(each.immoral_action) for each in dev]]
-    return [
-        (judge_logits(experts, good), judge_logits(experts, bad)) for good, bad in (words, actions)
-    ]
+    taught = [row for at, (_, rows) in enumerate(exception_sets()) if at % 5 for row in rows]
+    exceptions = [[text for text, grade in taught if side * grade > 0] for side in (1, -1)]
+    return {
+        name: [(judge_logits(experts, good), judge_logits(experts, bad)) for good, bad in sides]
+        for name, sides in (("zero", [words]), ("sentence_zero", [actions, exceptions]))
+    }
 
 
 def agreement(scores: list[float], ratings: Ratings) -> dict[str, dict[str, float]]:
@@ -170,20 +176,22 @@ def rates_of(ratings: Ratings) -> dict[str, Floats]:
 
 
 def judge_numbers(experts: ExpertSet, ratings: Ratings) -> dict[str, object]:
-    zero, right = find_zero(sides_of(experts))
-    zero = round(zero, 2)
-    logits = judge_logits(experts, list(ratings.counts)) + zero
+    zeros = {}
+    for name, sides in sides_of(experts).items():
+        zero, right = find_zero(sides)
+        zeros[name] = round(zero, 2)
+        print(f"  {name} {zero:+.2f}: {right:.3f} of the texts that set it on their side")
+    logits = judge_logits(experts, list(ratings.counts)) + zeros["zero"]
     rates = np.column_stack(list(rates_of(ratings).values()))
     found = fit_yes(logits, rates)
     share = coverage(logits, rates)
-    print(f"  zero {zero:+.2f}: {right:.3f} of dos, don'ts and dev actions on their side")
     print(
         f"  share of yes: {found.intercept:+.2f} {found.slope:+.2f} · logit, coverage {share:.3f}"
     )
     numbers = {"intercept": found.intercept, "slope": found.slope, "width": found.width}
     return {
         "people": agreement(np.tanh(logits / 2).tolist(), ratings),
-        "zero": zero,
+        **zeros,
         "people_yes": {**numbers, "coverage": share},
     }
 

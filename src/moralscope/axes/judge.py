@@ -136,12 +136,13 @@ class Judge:
     @property
     def card(self) -> AxisCard:
         """What a record says of the axis."""
+        people = self._people
         config: dict[str, Any] = {
             "axis": self.name,
             "experts": self._answers.ref.name,
             **({"norm": self.norm} if self.norm else {}),
             "score": "2 P(moral) - 1 of the first wording",
-            **({"zero": self._people.zero} if self._people else {}),
+            **({"zero": people.zero, "sentence_zero": people.sentence_zero} if people else {}),
             **({"arithmetic": "int8 in the last third"} if self._answers.bits == 8 else {}),
         }
         if self.wordings is not None:
@@ -245,8 +246,11 @@ class Judge:
             verdicts = self._verdicts(task, chosen, table[:, 0])
             # Of the columns and not of P: near 1 a float32 has no digits left, near 0 it has all.
             logits = np.log(table[:, :, 1] + _TINY) - np.log(table[:, :, 0] + _TINY)
-            zero = self._people.zero if self._people and name in ALONE else 0.0
-            moral = (1 / (1 + np.exp(-(logits + zero)))).tolist()  # an action alone: from its zero
+            if self._people and name in ALONE:  # by itself, an action is judged from its own zero
+                phrase, sentence = self._people.zero, self._people.sentence_zero
+                forms = [is_sentence(row["action"]) for row in chosen]
+                logits += np.where(forms, sentence, phrase)[:, None]
+            moral = (1 / (1 + np.exp(-logits))).tolist()
             for at, index in enumerate(indices):
                 scores = tuple(2 * value - 1 for value in moral[at])
                 is_range = len(scores) > 1

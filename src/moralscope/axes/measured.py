@@ -54,8 +54,10 @@ class PeopleMeasurement:
     axis: str
     model: str
     people: Mapping[str, SampleInterval] = field(default_factory=dict)  # r by population
-    # Added to the judge's logit: it puts zero between published dos and don'ts.
     zero: float = 0.0
+    """Added to the judge's logit of a phrase: it puts zero between published dos and don'ts."""
+    sentence_zero: float = 0.0
+    """The same for sentences and scenes, which experts learnt in another way."""
     people_yes: PeopleYes | None = None
 
 

@@ -30,7 +30,7 @@ SIDES = {"action": ("immoral", "moral")}
 def known(monkeypatch):
     """Scripted experts that were set beside people."""
     people = {"amt": SampleInterval(0.9, 0.8, 0.95, 56)}
-    found = PeopleMeasurement("judge", "scripted", people, 0.5, YES)
+    found = PeopleMeasurement("judge", "scripted", people, 0.5, -0.25, YES)
     monkeypatch.setattr("moralscope.axes.judge.people_measurement", lambda *_: found)
     monkeypatch.setattr("moralscope.axes.measured.people_measurement", lambda *_: found)
 
@@ -47,14 +47,13 @@ def test_a_split_is_said():
     assert share_in_brief(math.nan, math.nan, math.nan) == ""
 
 
-def test_the_zero_moves_scores_and_not_their_order(known, monkeypatch):
-    actions = ["kill time", "help people", "lie", "smile"]
+def test_each_zero_moves_the_scores_of_its_form(known, monkeypatch):
+    actions = ["kill time", "help people", "lie", "I lied."]
     moved = [row.score for row in Judge(ScriptedExperts(SIDES)).score(actions)]
     monkeypatch.setattr("moralscope.axes.judge.people_measurement", lambda *_: None)
     raw = [row.score for row in Judge(ScriptedExperts(SIDES)).score(actions)]
-    assert all(a > b for a, b in zip(moved, raw, strict=True))
     logit = [2 * math.atanh(a) - 2 * math.atanh(b) for a, b in zip(moved, raw, strict=True)]
-    assert logit == pytest.approx([0.5] * 4)
+    assert logit == pytest.approx([0.5] * 3 + [-0.25])
 
 
 def test_a_result_carries_how_many_people_would_say_yes(known):
