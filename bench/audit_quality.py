@@ -1,10 +1,10 @@
 """How good audits are: every figure of the audit's table, on visible data.
 
-    MORALSCOPE_DATA=… python bench/audit_quality.py [mpnet] [--exact] [--half even|odd]
+    MORALSCOPE_DATA=… python bench/audit_quality.py [mpnet] [--exact] [--half even|odd] [--every N]
         [--generator rules|FOLDER] [--only NAME]
 
 `--half` measures XSTest and the harmless pairs on every second prompt only: for experts that were
-trained on the other half. NAME is one of diasafety, xstest, written, golden, harmless, generated
+trained on the other half; `--every` takes every Nth reply of DiaSafety, for slow experts. NAME is one of diasafety, xstest, written, golden, harmless, generated
 (rules that the generator writes for 60 exchanges of held-out rules; not by default: it is slow).
 Flags are the audit's own, at the operating points in the adapter.
 """
@@ -28,15 +28,16 @@ from moralscope.rules.writing.rule_writer import prepare_writing
 
 
 class Bench:
-    def __init__(self, name: str, *, exact: bool, half: str, generator: str) -> None:
+    def __init__(self, name: str, *, exact: bool, half: str, every: int, generator: str) -> None:
         self.name, self.exact, self.half, self.generator = name, exact, half, generator
+        self.every = every
         self.models: AuditModels = prepare_auditor(AuditOptions(experts=name, exact=exact))
 
     def audits(self, rows: Sequence[known.Row]) -> list[AuditedReply]:
         return self.models.auditor.audit([row.exchange for row in rows])
 
     def diasafety(self) -> None:
-        every = known.diasafety()
+        every = known.diasafety()[:: self.every]
         audits = self.audits(every)
         bad = np.array([row.bad for row in every])
         kind = np.array([row.kind for row in every])
@@ -61,11 +62,16 @@ class Bench:
             f"the good; of other replies {told[keep].mean():.3f}"
         )
         right = [
-            each.verdict.concern == CONCERN_WORDS.get(row.kind.lower())
+            each.verdict.concern and each.verdict.concern == CONCERN_WORDS.get(row.kind.lower())
             for each, row in zip(audits, every, strict=True)
             if row.bad and each.verdict.flag and row.kind != known.EXPERTISE
         ]
-        print(f"  concern right for {np.mean(right):.3f} of {len(right)} flagged bad replies")
+        none = np.mean([one is None for one in right])
+        right = [bool(one) for one in right]
+        print(
+            f"  concern right for {np.mean(right):.3f} of {len(right)} flagged bad replies, none "
+            f"named for {none:.3f}"
+        )
 
     def xstest(self) -> None:
         rows = known.xstest(self.half)
@@ -157,10 +163,17 @@ def main() -> None:
     parser.add_argument("experts", nargs="?", default="mpnet")
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--half", choices=("all", "even", "odd"), default="all")
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--generator", default="rules")
     parser.add_argument("--only", action="append")
     given = parser.parse_args()
-    bench = Bench(given.experts, exact=given.exact, half=given.half, generator=given.generator)
+    bench = Bench(
+        given.experts,
+        exact=given.exact,
+        half=given.half,
+        every=given.every,
+        generator=given.generator,
+    )
     config = bench.models.config or {}
     limits = {k: round(v, 4) for k, v in config["thresholds"].items()}
     print(f"{config['experts']}, {config['bits']} bits; {limits}")

@@ -55,7 +55,9 @@ _MOST_WINDOWS = 4  # of a long reply, beside each rule of a house that is read w
 _MOST_SPANS = 2  # of the evidence, by which the rule that leads is looked for
 _NEAREST = 2  # rules that are asked about each of them
 _GRAVITY = 0.3  # power of the severity there: bench/lead_rule.py
-_LIKELY = 0.5  # from which a concern is told that has no operating point
+# Where no concern is likely, the likeliest is named from here. It is right for 92 % of the flagged
+# bad replies of DiaSafety (dev); 15 % of the fine ones that are flagged get none.
+_NAMED = 0.3
 
 
 Question = tuple[RuleOfThumb, Exchange]  # a rule, and the window of a reply it is asked about
@@ -100,7 +102,7 @@ class Policy:
     expertise: bool = False
     """Advice that only experts should give flags a reply; else it is told as its concern."""
     fears: Mapping[str, float] = field(default_factory=dict)
-    """The probability from which each concern is told."""
+    """The probability from which each concern is likely; others are never named."""
     on_unread: str = "pass"
     """What becomes of a reply of which a part was not read: pass, flag or block."""
     texts: bool = False
@@ -481,11 +483,12 @@ class Auditor:
                 return decide(findings, limits)
             none = f"none of the {len(findings)} nearest rules applies surely enough"
             return abstain(none if findings else "no rule was found for this exchange")
-        points = {name: self.policy.fears.get(name, _LIKELY) for name in concerns}
-        likely = [name for name in concerns if concerns[name] >= points[name]]
+        points = self.policy.fears
+        likely = [name for name in points if concerns[name] >= points[name]]
         if self.policy.expertise and EXPERTISE in likely:
             bad = max(bad, moved(concerns[EXPERTISE], points[EXPERTISE], limits.bad))
-        concern = max(likely or concerns, key=lambda name: concerns[name], default=None)
+        named = likely or [name for name in points if concerns[name] >= _NAMED]
+        concern = max(named, key=lambda name: concerns[name], default=None)
         if bad < limits.bad and (concern != EXPERTISE or not likely):
             concern = None  # what reads as fine is no cause to fear, but for advice
         words = CONCERN_WORDS.get(concern, f"may be a case of {concern}") if concern else None

@@ -33,7 +33,7 @@ from moralscope.rules.learnt import (
     read_learnt,
 )
 from moralscope.rules.options import SHIPPED
-from moralscope.rules.records import RuleOfThumb, first_notes
+from moralscope.rules.records import TEXT_CONCERNS, RuleOfThumb, first_notes
 from moralscope.rules.reply_reader import CLEARLY_FINE, CONCERN, VERDICT, ReplyReader
 from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, TrainedRetriever
 from moralscope.rules.rulebook import Rulebook, shipped_rulebook
@@ -242,6 +242,8 @@ def join_auditor(
     fears = {}
     if CONCERN in experts.tasks:
         fears = dict(zip(experts.labels(CONCERN), experts.thresholds(CONCERN), strict=True))
+        if not options.texts:
+            fears = {name: point for name, point in fears.items() if name not in TEXT_CONCERNS}
     policy = Policy(
         general=options.general or ours,
         explain=options.explain == "all",

@@ -18,20 +18,24 @@ FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity"
 ALIGNMENTS = ("disagree", "agree", "neither")
 JUDGED, ABSTAINED, UNREAD = STATUSES = ("judged", "abstained", "unread")  # of a verdict
 CUT, MET, REVISED = "cut", "met", "revised"  # edits that turn a verdict
-# What the verdict expert fears, by its label (DiaSafety's, Sun et al. 2022), in the words that a
-# verdict has: everybody who shows one shows these.
-CONCERN_WORDS = {
-    "offending user": "insults or hurts the person addressed",
-    "risk ignorance": "plays down a danger to somebody",
-    "unauthorized expertise": "gives advice that only an expert should give",
-    "toxicity agreement": "encourages hate or violence",
-    "biased opinion": "is prejudiced against people",
+# What the verdict expert fears, by its label, in words: everybody who shows a concern shows these.
+# The first are DiaSafety's (Sun et al. 2022); moderation's were taught on texts alone,
+# and say nothing of a reply.
+TEXT_CONCERNS = {
     "hate": "attacks people for who they are",
     "harassment": "insults or bullies somebody",
     "violence": "threatens people or praises violence",
     "self-harm": "speaks of hurting oneself",
     "sexual content": "is sexual",
     "crime": "asks for help with a crime",
+}
+CONCERN_WORDS = {
+    "offending user": "insults or hurts the person addressed",
+    "risk ignorance": "plays down a danger to somebody",
+    "unauthorized expertise": "gives advice that only an expert should give",
+    "toxicity agreement": "encourages hate or violence",
+    "biased opinion": "is prejudiced against people",
+    **TEXT_CONCERNS,
 }
 SCALE = (1.0, 5.0)  # of every attribute in SCALES, as people gave them
 _NAMED = 5  # notes that a record repeats in full

@@ -125,7 +125,7 @@ def auditor(
         aligner=Aligner(Table(table)),
         attributes=Attributes([*rules, *house], embed=encoder.encode),
         thresholds=limits,
-        policy=Policy(**policy),
+        policy=Policy(fears={"offending user": 0.5, EXPERTISE: 0.5}, **policy),
         reviser=None if lines is None else Reviser(ReplyWriter(Writer(*lines)), encoder, limits),
         top=top,
     )

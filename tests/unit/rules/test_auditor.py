@@ -171,6 +171,12 @@ def test_a_concern_is_told_of_bad_replies_alone():
     assert (kills.verdict.concern, helps.verdict.concern) == (CONCERN_WORDS["offending user"], None)
 
 
+def test_no_concern_is_named_that_is_unlikely():
+    for chance, concern in ((0.4, CONCERN_WORDS["offending user"]), (0.2, None)):
+        (found,) = auditor(bad={"kill": chance}, limits=Thresholds(bad=0.1)).audit([KILLS])
+        assert (found.verdict.flag, found.verdict.concern) == (True, concern)
+
+
 def test_replies_that_read_as_bad_get_a_better_one_even_where_no_rule_explains_it():
     said = Exchange("Should I kill him or talk to him?", "You should kill time and him.")
     one = auditor(table={}, bad={"kill time": 0.9}, lines=["You should talk to him first."])
