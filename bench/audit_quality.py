@@ -4,8 +4,9 @@
         [--generator rules|FOLDER] [--only NAME]
 
 `--half` measures XSTest and the harmless pairs on every second prompt only: for experts that were
-trained on the other half; `--every` takes every Nth reply of DiaSafety, for slow experts. NAME is one of diasafety, xstest, written, golden, harmless, generated
-(rules that the generator writes for 60 exchanges of held-out rules; not by default: it is slow).
+trained on the other half. `--every` takes every Nth reply of DiaSafety: for slow experts. NAME is
+one of diasafety, xstest, written, golden, harmless, generated (rules that the generator writes for
+60 exchanges of held-out rules; not by default: it is slow).
 Flags are the audit's own, at the operating points in the adapter.
 """
 
@@ -61,16 +62,15 @@ class Bench:
             f"concern {told[own & bad].mean():.3f} of the bad and {told[own & ~bad].mean():.3f} of "
             f"the good; of other replies {told[keep].mean():.3f}"
         )
-        right = [
-            each.verdict.concern and each.verdict.concern == CONCERN_WORDS.get(row.kind.lower())
+        named = [
+            (each.verdict.concern, CONCERN_WORDS.get(row.kind.lower()))
             for each, row in zip(audits, every, strict=True)
             if row.bad and each.verdict.flag and row.kind != known.EXPERTISE
         ]
-        none = np.mean([one is None for one in right])
-        right = [bool(one) for one in right]
         print(
-            f"  concern right for {np.mean(right):.3f} of {len(right)} flagged bad replies, none "
-            f"named for {none:.3f}"
+            f"  of {len(named)} flagged bad replies the concern is right for "
+            f"{np.mean([concern == kind for concern, kind in named]):.3f}, none is named for "
+            f"{np.mean([concern is None for concern, _ in named]):.3f}"
         )
 
     def xstest(self) -> None:
