@@ -323,20 +323,14 @@ class _Expert:
     """One task of a set: a `Classifier`."""
 
     def __init__(self, experts: Experts, task: str) -> None:
-        self._experts = experts
-        self._columns = Slices(experts.settings.tasks).of(task)
-        self._temperature = float(experts.settings.temperatures.get(task, 1.0))
+        self._experts, self._task = experts, task
         self.name = f"{experts.ref.name}/{task}"
         self.checksum = experts.ref.sha256
         self.labels = experts.settings.tasks[task]
 
-    def columns(self, pairs: Sequence[Pair]) -> Matrix:
-        """Return the raw columns of the labels."""
-        return self._experts.logits(pairs)[:, self._columns]
-
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return calibrated probabilities, one row a pair, columns as `labels`."""
-        return _softmax(self.columns(pairs) / self._temperature)
+        return self._experts.values(self._task, pairs)
 
 
 class _ScaleExpert(_Expert):
@@ -346,10 +340,11 @@ class _ScaleExpert(_Expert):
         super().__init__(experts, task)
         self.labels = ("below zero", "above zero")
 
-    def columns(self, pairs: Sequence[Pair]) -> Matrix:
-        """Return zero beside the value: their softmax is the logistic function."""
-        values = super().columns(pairs)
-        return np.concatenate([np.zeros_like(values), values], axis=1)
+    def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
+        """Return the softmax of zero and the value: it is the logistic function."""
+        values = super().probabilities(pairs)  # the raw column
+        temperature = float(self._experts.settings.temperatures.get(self._task, 1.0))
+        return _softmax(np.concatenate([np.zeros_like(values), values], axis=1) / temperature)
 
 
 def _softmax(scaled: Matrix) -> Matrix:

@@ -8,6 +8,7 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ class LocalGenerator:
         from moralscope.models.language.steps import CausalSteps, Seq2SeqSteps, window_of
 
         self.name = f"{name}+{adapter.name}" if adapter else name
-        self.checksum = adapter.checksum_on(checksum) if adapter else checksum
+        self.checksum = checksum
+        if adapter:
+            self.checksum = sha256(f"{checksum} {adapter.sha256}".encode()).hexdigest()
         refs = [ModelRef(name, checksum)]
         self.refs = (*refs, ModelRef(adapter.name, adapter.sha256)) if adapter else tuple(refs)
         self.warnings: list[str] = []  # what was done to prompts that did not fit

@@ -7,13 +7,12 @@ file and the step.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 
 from moralscope.core.decode import decode
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.io.documents import Document, read_document
+from moralscope.io.documents import Document, recipe_document
 from moralscope.stories.chains.flow import ChainRecipe, Step, check_flow, where
 
 MAX_STEPS = 50
@@ -29,23 +28,10 @@ _MOST = {"count": 1000, "p": 1, "temperature": 10}
 _DOCS = "see docs/chains.md"
 
 
-def recipe_names() -> tuple[str, ...]:
-    """Return the names of the recipes that come with moralscope."""
-    folder = resources.files("moralscope.stories").joinpath("data/recipes")
-    return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir()))
-
-
 def load_recipe(name: str) -> ChainRecipe:
     """Read a recipe by name or from a .toml file of the user's, and check it."""
-    if name in recipe_names():
-        shipped = resources.files("moralscope.stories").joinpath(f"data/recipes/{name}.toml")
-        return parse_recipe(shipped.read_text("utf-8"), name, f"recipe {name}")
-    path = Path(name).expanduser()
-    if path.suffix != ".toml" and not path.is_file():
-        known = did_you_mean(name, recipe_names())
-        raise UnknownName(f"there is no recipe '{name}'", f"{known}; or give a .toml file")
-    document = read_document(path, "recipe", "give a recipe's name or a .toml file")
-    return parse_recipe(document.content, path.stem, str(path))
+    document = recipe_document("moralscope.stories", "recipes", name, _DOCS)
+    return parse_recipe(document.content, Path(name).stem, document.name)
 
 
 def parse_recipe(text: str, name: str, origin: str) -> ChainRecipe:
