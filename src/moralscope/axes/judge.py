@@ -34,7 +34,7 @@ from moralscope.axes.wordings import (
     wordings,
 )
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.protocols import AxisCard, AxisRun, ExpertSet, Floats, Report, Row
+from moralscope.core.protocols import AxisCard, AxisRun, ExpertSet, Floats, Paraphrases, Report, Row
 from moralscope.core.records import ActionScore
 from moralscope.io.actions import check_text
 from moralscope.stories.evaluation import THIRD
@@ -153,20 +153,14 @@ class Judge:
         """Nothing was read or fitted."""
 
     def score(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, actions: Sequence[str], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> list[ActionScore]:
         """Judge bare actions in order; an action's paraphrases join its mean and its range."""
         rows = [{"action": action} for action in actions]
         return list(self._judged(rows, paraphrases, self.wordings or MAX_WORDINGS, report))
 
     def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> AxisRun:
         """Judge rows in order, each by the expert that fits its columns."""
         count = self.wordings or (MAX_WORDINGS if len(rows) <= FEW else 1)
@@ -203,7 +197,7 @@ class Judge:
     def _judged(
         self,
         rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None,
+        paraphrases: Paraphrases,
         count: int,
         report: Report | None,
     ) -> list[JudgedAction]:

@@ -23,7 +23,15 @@ from moralscope.axes.prompts import Forms, PromptAxis, language_config, spans_of
 from moralscope.axes.records import LanguageFigures, LanguageScore
 from moralscope.axes.templates import BLANK, Phrasing, Template, load_template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import AxisCard, AxisRun, Floats, LanguageModel, Report, Row
+from moralscope.core.protocols import (
+    AxisCard,
+    AxisRun,
+    Floats,
+    LanguageModel,
+    Paraphrases,
+    Report,
+    Row,
+)
 from moralscope.core.records import Continuation, Interval, ModelRef
 from moralscope.stats.intervals import bootstrap_mean
 
@@ -113,10 +121,7 @@ class LanguageChoice(PromptAxis):
         )
 
     def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> AxisRun:
         """Score the actions of rows, and say how much probability lies on valid answers."""
         scores = self.score([row["action"] for row in rows], paraphrases, report)

@@ -13,7 +13,7 @@ import numpy as np
 from moralscope.axes.options import ENGLISH
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Axis, Encoder, Floats, Report
+from moralscope.core.protocols import Axis, Encoder, Floats, Paraphrases, Report
 from moralscope.core.records import ActionScore
 from moralscope.models.windows import unread_tokens
 from moralscope.stats.intervals import crossed_bootstrap, percentile_interval, resample_weights
@@ -90,10 +90,7 @@ class PromptAxis(Axis):
         return self._template
 
     def score(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, actions: Sequence[str], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> list[ActionScore]:
         """Score actions in order; an action's paraphrases join its mean and its interval."""
         return in_blocks(forms_of(actions, paraphrases), self._score_block, report)
@@ -114,7 +111,7 @@ def spans_of(block: Sequence[Forms]) -> list[slice]:
     return [slice(start, end) for start, end in pairwise(ends)]
 
 
-def forms_of(actions: Sequence[str], paraphrases: Sequence[Sequence[str]] | None) -> list[Forms]:
+def forms_of(actions: Sequence[str], paraphrases: Paraphrases) -> list[Forms]:
     """Join each action with its paraphrases.
 
     Examples

@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import to_plain
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import did_you_mean, require_known
 
 T = TypeVar("T", bound="Options")
 MORE = "More"  # the group of what nobody gave one
@@ -133,8 +133,7 @@ def build_options(kind: type[T], keywords: Mapping[str, Any]) -> T:
     """Return options from keywords; a name that is not among them is refused with the nearest."""
     known = [field.name for field in dataclasses.fields(kind)]
     for name in keywords:
-        if name not in known:
-            raise UnknownName(f"there is no option '{name}'", did_you_mean(name, known))
+        require_known(name, known, f"there is no option '{name}'")
     return kind(**keywords)
 
 

@@ -18,6 +18,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Report = Callable[[int, int], None]  # told (done, total) as work goes on
 Row = Mapping[str, str]  # texts by column
+Paraphrases = Sequence[Sequence[str]] | None  # other wordings of each action
 Pair = tuple[str, str]  # a grounding and a target; of a bare text the first is ""
 
 
@@ -129,17 +130,11 @@ class Axis(Protocol):
     def state(self) -> Any: ...
 
     def score(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, actions: Sequence[str], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> list[ActionScore]: ...
 
     def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> AxisRun:
         """Score the actions of rows; by default other columns are not read."""
         return AxisRun(results=self.score([row["action"] for row in rows], paraphrases, report))

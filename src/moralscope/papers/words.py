@@ -11,21 +11,24 @@ from dataclasses import dataclass
 from math import isnan
 from unicodedata import normalize
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import MissingExtra, MoralscopeError
 from moralscope.core.protocols import WordVectors
+from moralscope.io.documents import read_document
 from moralscope.models.store import Progress, data_file
 from moralscope.papers import PaperTable, correlation_rows, paper_row, with_outcomes
 from moralscope.stats.correlation import Correlation, correlate
 from moralscope.words.association import WordAssociation
 from moralscope.words.extract import ExtractedVerb, ExtractStatistics, extract
 from moralscope.words.options import VECTORS
-from moralscope.words.paper import load_paper, published_words
+from moralscope.words.paper import load_paper
 from moralscope.words.valence import PAPER as PRINTED_VALENCE
 from moralscope.words.valence import ValenceStatistics, validate
 from moralscope.words.vectors import load_vectors
 
 log = logging.getLogger(__name__)
 
+_PUBLISHED = "figures/mcm_dos_donts.json"
 _AFINN = "lexicons/AFINN-en-165.txt"
 
 
@@ -49,6 +52,18 @@ class WordsReproduction:
     agreement_published: Correlation | None
     extractions: Sequence[Extraction]
     validation: ValenceStatistics | None  # of the papers' own lists
+
+
+@dataclass(frozen=True, slots=True)
+class _PublishedWeat:
+    word: str
+    weat: float
+
+
+@dataclass(frozen=True, slots=True)
+class _PublishedFile:
+    dos_50: list[_PublishedWeat]
+    donts_50: list[_PublishedWeat]
 
 
 def reproduce_words(
@@ -114,10 +129,13 @@ def our_weat(vectors: WordVectors, words: Sequence[str]) -> dict[str, float]:
 
 def published_weat(words: Sequence[str]) -> dict[str, float]:
     """Return the authors' own WEAT of all words, where the user has that file; else nothing."""
-    lists = published_words()
-    if lists is None:
+    path = data_file(_PUBLISHED)
+    if path is None:
         return {}
-    known = {row.word: row.weat for row in (*lists.dos_50, *lists.donts_50)}
+    remedy = "restore the file, or unset MORALSCOPE_DATA to use the printed values"
+    plain_file = read_document(path, "the published values", remedy).json_values()
+    file = decode(_PublishedFile, plain_file, str(path), remedy=remedy)
+    known = {row.word: row.weat for row in (*file.dos_50, *file.donts_50)}
     # The file writes fête without its accent.
     plain = {w: normalize("NFKD", w).encode("ascii", "ignore").decode() for w in words}
     return {word: known[key] for word, key in plain.items() if key in known}

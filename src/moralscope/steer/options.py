@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.axes.options import AxisFile, AxisOptions, FitName, TemplateName, split_names
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError
 from moralscope.core.options import (
     Option,
     Options,
@@ -17,7 +17,7 @@ from moralscope.core.options import (
     model_option,
     output_option,
 )
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.models.options import DEFAULT_EXPERTS, EncoderName, ExpertsName, FormName
 
 AXES = ("choice", "direction")  # what an edit can keep, and what is measured before and after
@@ -68,8 +68,7 @@ class EditOptions(Options):
         keep = split_names(self.keep)
         keep = () if keep == ("none",) else keep
         for axis in keep:
-            if axis not in AXES:
-                raise UnknownName(f"there is no axis '{axis}' to keep", did_you_mean(axis, AXES))
+            require_known(axis, AXES, f"there is no axis '{axis}' to keep")
         object.__setattr__(self, "keep", keep)
 
 

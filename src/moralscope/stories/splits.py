@@ -15,7 +15,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.stories.options import PARTS, SPLITS
 from moralscope.stories.reading import KINDS
 from moralscope.stories.stats import split_lemmas, tokens
@@ -271,10 +271,8 @@ def _by_cluster(clusters: NormClusters, size: int) -> dict[str, str]:
 
 
 def _check(split: str, kind: str) -> None:
-    if split not in SPLITS:
-        raise InputError(f"there is no split '{split}'", did_you_mean(split, SPLITS))
-    if kind not in KINDS:
-        raise InputError(f"there is no split of '{kind}'", did_you_mean(kind, KINDS))
+    require_known(split, SPLITS, f"there is no split '{split}'")
+    require_known(kind, KINDS, f"there is no split of '{kind}'")
 
 
 def _enough(scored: Mapping[str, object], split: str, kind: str) -> None:

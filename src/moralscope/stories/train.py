@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, chosen_options
 from moralscope.core.records import RunRecord
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.models.store import Progress, data_file
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.heads import Head
@@ -151,8 +151,8 @@ def train_task(
     """
     chosen = chosen_options(StoriesTrainOptions, options, fields)
     known = [ALL, TEXTS, *classification_tasks(), *generation_tasks()]
-    if chosen.task is not None and chosen.task not in known:
-        raise InputError(f"there is no task '{chosen.task}'", did_you_mean(chosen.task, known))
+    if chosen.task is not None:
+        require_known(chosen.task, known, f"there is no task '{chosen.task}'")
     default = TEXTS if _is_text(chosen.task or "") else "experts"
     recipe = chosen_recipe(StoriesRecipe, chosen, default, task=chosen.task)
     if recipe.task not in known:

@@ -13,21 +13,24 @@ from typing import Any
 
 import numpy as np
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import WordVectors
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
 from moralscope.io.actions import read_actions
-from moralscope.models.store import Progress, sha256_of
+from moralscope.io.documents import read_document
+from moralscope.models.store import Progress, data_file, sha256_of
 from moralscope.words.association import WordAssociation
 from moralscope.words.options import BROAD, STRICT, ExtractOptions
-from moralscope.words.paper import PUBLISHED, load_paper, published_words
+from moralscope.words.paper import load_paper
 from moralscope.words.valence import ValenceStatistics, compare_valence, load_valence
 from moralscope.words.vectors import load_vectors
 from moralscope.words.verbs import Verb, VerbLexicon, find_verbs, load_verb_lexicon
 from moralscope.words.word_sets import load_word_sets
 
 DO, DONT = "do", "don't"
+_PUBLISHED = "figures/mcm_dos_donts.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +87,28 @@ class ExtractStatistics(Statistics):
     validation: ValenceStatistics | None
 
 
+@dataclass(frozen=True, slots=True)
+class _PublishedWord:
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class _PublishedFile:
+    dos_100: list[_PublishedWord]
+    donts_100: list[_PublishedWord]
+
+
 def published_lists() -> PublishedLists:
     """Return the papers' lists: 100 words a side from MORALSCOPE_DATA, else the 50 printed."""
-    lists = published_words()
-    if lists is None:
+    path = data_file(_PUBLISHED)
+    if path is None:
         paper = load_paper()
         return PublishedLists(paper.dos, paper.donts, "the 50 + 50 words printed in the paper")
+    remedy = "restore the file, or unset MORALSCOPE_DATA to use the printed lists"
+    plain = read_document(path, "the published lists", remedy).json_values()
+    lists = decode(_PublishedFile, plain, str(path), remedy=remedy)
     dos, donts = (tuple(row.word for row in rows) for rows in (lists.dos_100, lists.donts_100))
-    return PublishedLists(dos, donts, f"the 100 + 100 words of {PUBLISHED}")
+    return PublishedLists(dos, donts, f"the 100 + 100 words of {_PUBLISHED}")
 
 
 def extract_dos_and_donts(

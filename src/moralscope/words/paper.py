@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from moralscope.core.decode import decode
-from moralscope.io.documents import read_document, shipped_toml
-from moralscope.models.store import data_file
+from moralscope.io.documents import shipped_toml
 from moralscope.stats.summary import Summary
-
-PUBLISHED = "figures/mcm_dos_donts.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +51,3 @@ def load_paper() -> ChoicePaper:
     lists = ("dos", "donts", "positive_words", "negative_words")
     words = {name: data.pop(name).split(", ") for name in lists}
     return decode(ChoicePaper, {**data, **figures, **words}, "paper.toml")
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedWord:
-    """A word of the authors' own lists, with its WEAT."""
-
-    word: str
-    weat: float
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedWords:
-    """The authors' own lists, longer than the printed ones and with all decimals."""
-
-    dos_50: tuple[PublishedWord, ...]
-    donts_50: tuple[PublishedWord, ...]
-    dos_100: tuple[PublishedWord, ...]
-    donts_100: tuple[PublishedWord, ...]
-
-
-def published_words() -> PublishedWords | None:
-    """Return the authors' own lists, where the user has that file."""
-    path = data_file(PUBLISHED)
-    if path is None:
-        return None
-    remedy = "restore the file, or unset MORALSCOPE_DATA to use what is printed"
-    plain = read_document(path, "the published words", remedy).json_values()
-    return decode(PublishedWords, plain, str(path), remedy=remedy)

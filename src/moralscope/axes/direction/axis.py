@@ -28,7 +28,7 @@ from moralscope.axes.prompts import (
 from moralscope.axes.records import ActionMap, Anchors, DirectionFigures, MapPoint
 from moralscope.axes.templates import GENDER, Template, load_template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
+from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Paraphrases, Report, Row
 from moralscope.core.records import ActionScore
 from moralscope.io.files import check_writable, model_refs
 from moralscope.words.paper import load_paper as load_choice_paper
@@ -138,10 +138,7 @@ class DirectionAxis(PromptAxis):
         return self._template, self.direction
 
     def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> AxisRun:
         """Score the actions of rows and say where they lie on the map of the two components."""
         forms = forms_of([row["action"] for row in rows], paraphrases)

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from moralscope.core.errors import InputError, StoreError, UnknownName, error_line
+from moralscope.core.errors import InputError, StoreError, error_line
 from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.models.adapters import load_adapter, merge_tensors
 from moralscope.models.classifiers.module import (
     Slices,
@@ -148,11 +148,7 @@ class Experts:
         return self.bits == 8
 
     def _check(self, task: str) -> None:
-        if task not in self.settings.tasks:
-            raise UnknownName(
-                f"'{self.ref.name}' has no expert for '{task}'",
-                did_you_mean(task, self.settings.tasks),
-            )
+        require_known(task, self.settings.tasks, f"'{self.ref.name}' has no expert for '{task}'")
 
     def windows(
         self, pairs: Sequence[Pair], spare: int = 0, most: int | None = None
@@ -344,7 +340,8 @@ class _ScaleExpert(_Expert):
         """Return the softmax of zero and the value: it is the logistic function."""
         values = super().probabilities(pairs)  # the raw column
         temperature = float(self._experts.settings.temperatures.get(self._task, 1.0))
-        return _softmax(np.concatenate([np.zeros_like(values), values], axis=1) / temperature)
+        columns: Matrix = np.concatenate([np.zeros_like(values), values], axis=1)
+        return _softmax(columns / temperature)
 
 
 def _softmax(scaled: Matrix) -> Matrix:

@@ -5,10 +5,9 @@ from hashlib import sha256
 
 import numpy as np
 
-from moralscope.core.errors import UnknownName
 from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.models.classifiers.module import Slices
 from moralscope.models.encoders.scripted import ScriptedBackend
 from moralscope.models.windows import Pair, Windows, cut_pair, word_tokens
@@ -56,10 +55,7 @@ class ScriptedExperts:
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task."""
-        if task not in self._tasks:
-            raise UnknownName(
-                f"'scripted' has no expert for '{task}'", did_you_mean(task, self._tasks)
-            )
+        require_known(task, self._tasks, f"'scripted' has no expert for '{task}'")
         return ScriptedClassifier(task, self._tasks[task])
 
     def values(self, task: str, pairs: Sequence[tuple[str, str]]) -> Matrix:

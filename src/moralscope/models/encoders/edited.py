@@ -15,7 +15,7 @@ from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, Floats, Matrix
 from moralscope.core.records import values_of
-from moralscope.io.files import file_size, write_whole
+from moralscope.io.files import read_tensors, write_whole
 from moralscope.models.windows import unread_tokens
 
 FORMAT = "moralscope.edit/1"
@@ -95,23 +95,11 @@ def save_edit(edit: Edit, path: Path) -> None:
 
 def load_edit(path: Path) -> Edit:
     """Read an edit; anything but our own layout is refused, and nothing in it is executed."""
-    from safetensors import SafetensorError, safe_open
-
     refused = InputError(
         f"{path} does not hold an edit of ours", "write one with 'moralscope edit --save FILE'"
     )
-    try:
-        if file_size(path) > _MAX_BYTES:
-            raise refused
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            basis = np.asarray(file.get_tensor("basis"), dtype=np.float64)
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror})", "give a file that 'edit --save' wrote"
-        ) from error
-    except SafetensorError as error:
-        raise refused from error
+    tensors, metadata = read_tensors(path, _MAX_BYTES, refused)
+    basis = np.asarray(tensors.get("basis", np.nan), dtype=np.float64)
     if metadata.get("format") != FORMAT or basis.ndim != 2 or not np.isfinite(basis).all():
         raise refused
     if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):

@@ -125,10 +125,7 @@ class EndpointGenerator:
             # Until there are enough: some servers answer with one choice whatever `n` says.
             while len(candidates) < decoding.count:
                 rest = replace(decoding, count=decoding.count - len(candidates))
-                body = self._body(prompt, rest, seed + len(candidates))
-                answer = await self._answer(client, body)
-                some = [_candidate(row, rest) for row in answer["choices"][: rest.count]]
-                candidates += [replace(row, text=self._unsaid(row.text)) for row in some]
+                candidates += await self._some(client, prompt, rest, seed + len(candidates))
             return candidates
 
         with self._lock:
@@ -160,6 +157,14 @@ class EndpointGenerator:
 
         with ThreadPoolExecutor(1) as pool:
             return pool.submit(asyncio.run, every()).result()
+
+    async def _some(
+        self, client: Any, prompt: str, decoding: Decoding, seed: int
+    ) -> list[Candidate]:
+        """Ask once, and return as many candidates as were wanted or fewer."""
+        answer = await self._answer(client, self._body(prompt, decoding, seed))
+        candidates = [_candidate(row, decoding) for row in answer["choices"][: decoding.count]]
+        return [replace(row, text=self._unsaid(row.text)) for row in candidates]
 
     def _body(self, prompt: str, decoding: Decoding, seed: int) -> dict[str, Any]:
         greedy = decoding.strategy == "greedy"

@@ -12,16 +12,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import InputError, StoreError, error_line
+from moralscope.core.errors import InputError
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.adapters import Adapter, add_markers, merge
-from moralscope.models.hugging_face import load_model, set_up_transformers
+from moralscope.models.hugging_face import load_model, loading_errors, set_up_transformers
 from moralscope.models.language.decoding import Ending, check_request
 
 log = logging.getLogger(__name__)
 
 _CPU_ROWS = 128  # candidates written at a time
 _GPU_ROWS = 2048
+_KIND = "language model"
 _GPU_SPARE = 3  # times the size of float32 weights that must be free to keep them so on a GPU: in
 # bfloat16 a log-probability is off by some hundredths
 
@@ -145,10 +146,11 @@ class LocalGenerator:
 def _tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
-    try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # every kind means that the folder has no tokenizer we can use
-        raise _unusable(folder, error) from error
+    with loading_errors(str(folder), _KIND):
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+    return tokenizer
 
 
 def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) -> Any:
@@ -161,7 +163,7 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
     set_up_transformers()
     on_gpu = torch.cuda.is_available()
     options: dict[str, Any] = {"dtype": torch.float32}
-    try:
+    with loading_errors(str(folder), _KIND):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         if config.is_encoder_decoder:
             # torch's fused attention sums in another order in another batch
@@ -170,8 +172,6 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
         else:
             options["attn_implementation"] = ATTENTION
             model = load_model(AutoModelForCausalLM, folder, **options)
-    except Exception as error:  # transformers raises many kinds; each means the same to a user
-        raise _unusable(folder, error) from error
     if adapter:
         model = merge(model, adapter, name, vocabulary)
     if on_gpu:  # after merging, and parameters only: rotary angles stay exact
@@ -181,11 +181,3 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
         for parameter in model.parameters():
             parameter.data = parameter.data.to("cuda", kind)
     return model.to("cuda" if on_gpu else "cpu").eval()
-
-
-def _unusable(folder: Path, error: Exception) -> StoreError:
-    reason = error_line(error)
-    return StoreError(
-        f"{folder} cannot be loaded as a language model ({reason})",
-        "give a folder with config.json, tokenizer files and model.safetensors",
-    )

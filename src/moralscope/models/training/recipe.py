@@ -21,10 +21,10 @@ from types import GenericAlias
 from typing import Annotated, Any, ClassVar, TypeVar, get_origin
 
 from moralscope.core.decode import decode
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError
 from moralscope.core.options import Option, OptionField, option_fields
 from moralscope.core.records import to_plain
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.io.documents import recipe_document
 from moralscope.models.options import DEFAULT_EXPERTS
 from moralscope.models.training.generator import GeneratorTraining
@@ -247,8 +247,7 @@ def _values(kind: type[TrainingRecipe], name: str, depth: int) -> dict[str, Any]
 
 def _known(keys: Mapping[str, Any] | Sequence[str], known: Sequence[str], origin: str) -> None:
     for key in keys:
-        if key not in known:
-            raise UnknownName(f"{origin} has no key '{key[:60]}'", did_you_mean(key, known))
+        require_known(key, known, f"{origin} has no key '{key[:60]}'")
 
 
 def _literal(text: str) -> Any:
