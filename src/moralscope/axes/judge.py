@@ -35,7 +35,7 @@ from moralscope.axes.wordings import (
 )
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import AxisCard, AxisRun, ExpertSet, Floats, Paraphrases, Report, Row
-from moralscope.core.records import ActionScore
+from moralscope.core.records import ActionScore, grouped
 from moralscope.io.actions import check_text
 from moralscope.stories.evaluation import THIRD
 from moralscope.stories.experts import ExpertFolder
@@ -229,9 +229,8 @@ class Judge:
 
     def _judge_block(self, rows: Sequence[Row], count: int) -> list[JudgedAction]:
         """Judge rows task by task; return them in their order."""
-        by_task: dict[str, list[int]] = {}
-        for index, row in enumerate(rows):
-            by_task.setdefault(best_task(row, self._answers.tasks), []).append(index)
+        tasks = self._answers.tasks
+        by_task = grouped((best_task(row, tasks), index) for index, row in enumerate(rows))
         judged: dict[int, JudgedAction] = {}
         for name, indices in by_task.items():
             task, chosen = _task(name), [rows[index] for index in indices]

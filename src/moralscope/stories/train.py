@@ -37,7 +37,6 @@ from moralscope.stories.examples import (
     ETHICS_TASKS,
     REFINEMENT,
     UNRELATED,
-    ContrastWeights,
     behaviour_examples,
     contrast_examples,
     dev_examples,
@@ -246,12 +245,11 @@ class ExpertSource(_StoriesSource):
             for task in tasks
         }
         train: list[TrainingExample] = []
-        weights = ContrastWeights(reversed_weight=recipe.reversed_weight)
         for task in tasks:
             stories = parts[task.name]["train"]
             train += official_examples(task, stories)
             if recipe.contrast and len(task.labels) > UNRELATED:
-                train += contrast_examples(task, stories, weights, recipe.seed)
+                train += contrast_examples(task, stories, recipe.reversed_weight, recipe.seed)
             if recipe.behaviours and not task.grounding:
                 train += behaviour_examples(task, stories)
         if ETHICS in recipe.sources:

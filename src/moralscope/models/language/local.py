@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
+from moralscope.core.records import Candidate, Decoding, ModelRef, Usage, grouped
 from moralscope.models.adapters import Adapter, add_markers, merge
 from moralscope.models.hugging_face import load_model, loading_errors, set_up_transformers
 from moralscope.models.language.decoding import Ending, check_request
@@ -105,9 +105,8 @@ class LocalGenerator:
         """Yield indices of prompts that are padded to the same length."""
         width = decoding.beams if decoding.strategy == "beam" else decoding.count
         size = max(1, self.batch // width)
-        groups: dict[int, list[int]] = {}
-        for index, prompt in enumerate(ids):
-            groups.setdefault(self._steps.padded(len(prompt)), []).append(index)
+        lengths = (self._steps.padded(len(prompt)) for prompt in ids)
+        groups = grouped((length, index) for index, length in enumerate(lengths))
         for group in groups.values():
             for at in range(0, len(group), size):
                 yield group[at : at + size]
