@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from moralscope.core.records import Candidate
 from moralscope.models.store import data_file
 from moralscope.stats.agreement import krippendorff_alpha
-from moralscope.stats.text import bleu, distinct, perplexity, rouge
+from moralscope.stats.text import bleu, distinct, rouge
+from moralscope.stats.text.sums import perplexity_sums
 from moralscope.stories.paper import load_generation_paper
 
 CASES = tomllib.loads(Path(__file__).with_name("metric_cases.toml").read_text("utf-8"))
@@ -40,8 +40,8 @@ def test_distinct(case):
 
 @pytest.mark.parametrize("case", cases("perplexity"))
 def test_perplexity(case):
-    texts = [Candidate("", tuple(values)) for values in case["log_probabilities"]]
-    assert perplexity(texts) == near(case)
+    totals = [(sum(values), len(values)) for values in case["log_probabilities"]]
+    assert perplexity_sums(totals).value == near(case)
 
 
 @pytest.mark.parametrize("case", cases("alpha"))

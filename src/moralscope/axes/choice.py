@@ -10,7 +10,6 @@ the mean times the number of prompts. `rank` orders candidate answers to a free 
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,16 @@ from moralscope.axes.build import AxisModels, question_encoder
 from moralscope.axes.options import AxisOptions, RankOptions
 from moralscope.axes.prompts import (
     Forms,
-    PromptBootstrap,
-    PromptMean,
+    PromptAxis,
     forms_of,
     in_blocks,
     question_config,
     questions_unread,
+    spans_of,
 )
 from moralscope.axes.templates import Template, load_template
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Axis, AxisCard, Encoder, Floats, Report
+from moralscope.core.protocols import AxisCard, Encoder, Floats
 from moralscope.core.records import NOT_ADVICE, ActionScore, RankedAnswer, RunRecord
 from moralscope.io.actions import check_actions
 from moralscope.io.files import model_refs
@@ -49,7 +48,7 @@ def build_choice(
     return ChoiceMachine(question_encoder(options, models), template, seed=options.seed)
 
 
-class ChoiceMachine(Axis):
+class ChoiceMachine(PromptAxis):
     """An `Axis`: scores actions by their question/answer bias.
 
     Parameters
@@ -65,10 +64,8 @@ class ChoiceMachine(Axis):
     name = "choice"
 
     def __init__(self, encoder: Encoder, template: Template, *, seed: int = 0) -> None:
+        super().__init__(template, seed=seed)
         self._encoder = encoder
-        self._template = template
-        # One set of resamples for all actions: an interval does not depend on its neighbours.
-        self._bootstrap = PromptBootstrap(len(template.prompts), seed=seed)
 
     @property
     def card(self) -> AxisCard:
@@ -81,26 +78,6 @@ class ChoiceMachine(Axis):
             fingerprint=self._template.fingerprint,
         )
 
-    @property
-    def state(self) -> Template:
-        """The template that was read."""
-        return self._template
-
-    def score(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
-    ) -> list[ActionScore]:
-        """Score actions in order; an action's paraphrases join its mean and its interval."""
-        forms = forms_of(actions, paraphrases)
-        means = in_blocks(forms, self._score_block, report)
-        unread = questions_unread(self._encoder, self._template, forms)
-        return [
-            ActionScore(group[0], row.mean, row.low, row.high, row.prompts, sum(row.prompts), more)
-            for group, row, more in zip(forms, means, unread, strict=True)
-        ]
-
     def biases(self, actions: Sequence[str]) -> Floats:
         """Return the bias of every action (rows) under every prompt (columns)."""
         rows = in_blocks(
@@ -108,10 +85,14 @@ class ChoiceMachine(Axis):
         )
         return np.stack(rows) if rows else np.empty((0, len(self._template.prompts)))
 
-    def _score_block(self, block: Sequence[Forms]) -> list[PromptMean]:
+    def _score_block(self, block: Sequence[Forms]) -> list[ActionScore]:
         biases = self._biases_block([form for group in block for form in group])
-        ends = np.cumsum([0, *(len(group) for group in block)])
-        return self._bootstrap.means([biases[start:end] for start, end in pairwise(ends)])
+        means = self._bootstrap.means([biases[span] for span in spans_of(block)])
+        unread = questions_unread(self._encoder, self._template, block)
+        return [
+            ActionScore(group[0], row.mean, row.low, row.high, row.prompts, sum(row.prompts), more)
+            for group, row, more in zip(block, means, unread, strict=True)
+        ]
 
     def _biases_block(self, actions: Sequence[str]) -> Floats:
         questions = [text for action in actions for text in self._template.questions(action)]

@@ -18,7 +18,13 @@ from moralscope.axes.options import (
     split_names,
 )
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import (
+    Options,
+    Seed,
+    file_option,
+    gate_option,
+    model_option,
+)
 from moralscope.models.options import (
     ENCODERS,
     SPEAKERS,
@@ -32,14 +38,10 @@ from moralscope.models.options import (
 
 GateText = Annotated[
     str | None,
-    Option(
+    gate_option(
         'Exit 3 unless it holds, e.g. "r>=0.7 and changed<=3" for every pair of encoders, '
         '"mean_change>=-0.02 and newly_flagged<=0.02" for runs. An unknown figure is answered '
-        "with all there are.",
-        metavar="EXPR",
-        least=1,
-        most=500,
-        group="Output",
+        "with all there are."
     ),
 ]
 
@@ -51,21 +53,18 @@ class CompareOptions(Options):
     encoders: EncoderNames = ("minilm", "mpnet")
     models: Annotated[
         tuple[str, ...],
-        Option(
+        model_option(
             "Models of any kind instead: encoders, language models (smollm2, openai:MODEL, a "
             "folder) and 'people' (with --human).",
             metavar="A,B[,C]",
-            group="Model",
             http=tuple(dict.fromkeys((*ENCODERS, *SPEAKERS))),
         ),
     ] = ()
     human: Annotated[
         Path | None,
-        Option(
+        file_option(
             "Ratings by people (CSV: action, yes, no): with 'people' among --models they are "
             "compared too.",
-            metavar="FILE",
-            group="Input",
             http=False,
         ),
     ] = None
@@ -77,11 +76,10 @@ class CompareOptions(Options):
     template: TemplateName = "moral"
     language: Annotated[
         tuple[str, ...],
-        Option(
+        model_option(
             "Language of the questions, and of your actions: "
             f"{', '.join(LANGUAGES)}. Two or more compare one model in these.",
             metavar="A[,B]",
-            group="Model",
         ),
     ] = (ENGLISH,)
     fit: FitName = "pca"

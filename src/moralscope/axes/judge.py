@@ -34,8 +34,8 @@ from moralscope.axes.wordings import (
     wordings,
 )
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.protocols import AxisCard, AxisRun, ExpertSet, Floats, Report, Row
-from moralscope.core.records import ActionScore
+from moralscope.core.protocols import AxisCard, AxisRun, ExpertSet, Floats, Paraphrases, Report, Row
+from moralscope.core.records import ActionScore, grouped
 from moralscope.io.actions import check_text
 from moralscope.stories.evaluation import THIRD
 from moralscope.stories.experts import ExpertFolder
@@ -154,20 +154,14 @@ class Judge:
         """Nothing was read or fitted."""
 
     def score(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, actions: Sequence[str], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> list[ActionScore]:
         """Judge bare actions in order; an action's paraphrases join its mean and its range."""
         rows = [{"action": action} for action in actions]
         return list(self._judged(rows, paraphrases, self.wordings or MAX_WORDINGS, report))
 
     def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> AxisRun:
         """Judge rows in order, each by the expert that fits its columns."""
         count = self.wordings or (MAX_WORDINGS if len(rows) <= FEW else 1)
@@ -204,7 +198,7 @@ class Judge:
     def _judged(
         self,
         rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None,
+        paraphrases: Paraphrases,
         count: int,
         report: Report | None,
     ) -> list[JudgedAction]:
@@ -236,9 +230,8 @@ class Judge:
 
     def _judge_block(self, rows: Sequence[Row], count: int) -> list[JudgedAction]:
         """Judge rows task by task; return them in their order."""
-        by_task: dict[str, list[int]] = {}
-        for index, row in enumerate(rows):
-            by_task.setdefault(best_task(row, self._answers.tasks), []).append(index)
+        tasks = self._answers.tasks
+        by_task = grouped((best_task(row, tasks), index) for index, row in enumerate(rows))
         judged: dict[int, JudgedAction] = {}
         for name, indices in by_task.items():
             task, chosen = _task(name), [rows[index] for index in indices]

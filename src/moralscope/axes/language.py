@@ -14,18 +14,25 @@ score says little about what the model would reply. An endpoint is asked for fir
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from moralscope.axes.build import AxisModels
 from moralscope.axes.options import AxisOptions
-from moralscope.axes.prompts import Forms, PromptBootstrap, forms_of, in_blocks, language_config
+from moralscope.axes.prompts import Forms, PromptAxis, language_config, spans_of
 from moralscope.axes.records import LanguageFigures, LanguageScore
 from moralscope.axes.templates import BLANK, Phrasing, Template, load_template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import AxisCard, AxisRun, Floats, LanguageModel, Report, Row
-from moralscope.core.records import ActionScore, Continuation, Interval, ModelRef
+from moralscope.core.protocols import (
+    AxisCard,
+    AxisRun,
+    Floats,
+    LanguageModel,
+    Paraphrases,
+    Report,
+    Row,
+)
+from moralscope.core.records import Continuation, Interval, ModelRef
 from moralscope.stats.intervals import bootstrap_mean
 
 READINGS = ("whole", "total", "first")
@@ -81,15 +88,14 @@ def build_language_choice(
     return LanguageChoice(asking, template, seed=options.seed)
 
 
-class LanguageChoice:
+class LanguageChoice(PromptAxis):
     """An `Axis`: scores actions by a language model's log-odds of yes and no."""
 
     name = "choice"
 
     def __init__(self, asking: Asking, template: Template, *, seed: int = 0) -> None:
-        self._asking, self._template = asking, template
-        self._bootstrap = PromptBootstrap(len(template.prompts), seed=seed)
-        self._seed = seed
+        super().__init__(template, seed=seed)
+        self._asking, self._seed = asking, seed
         self._neutral: Floats | None = None
         self._told = asking.model.layers > 0
 
@@ -114,26 +120,8 @@ class LanguageChoice:
             fingerprint=self._template.fingerprint,
         )
 
-    @property
-    def state(self) -> Template:
-        """The template that was read."""
-        return self._template
-
-    def score(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
-    ) -> list[ActionScore]:
-        """Score actions in order; an action's paraphrases join its mean and its interval."""
-        forms = forms_of(actions, paraphrases)
-        return list(in_blocks(forms, self._score_block, report))
-
     def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> AxisRun:
         """Score the actions of rows, and say how much probability lies on valid answers."""
         scores = self.score([row["action"] for row in rows], paraphrases, report)
@@ -158,9 +146,8 @@ class LanguageChoice:
             self._neutral = odds.mean(axis=1)
         odds, masses = self._ask([form for group in block for form in group])
         odds = odds - self._neutral[:, None]
-        ends = np.cumsum([0, *(len(group) for group in block)])
-        spans = list(pairwise(ends))
-        means = self._bootstrap.means([odds[0, start:end] for start, end in spans])
+        spans = spans_of(block)
+        means = self._bootstrap.means([odds[0, span] for span in spans])
         return [
             LanguageScore(
                 group[0],
@@ -168,11 +155,11 @@ class LanguageChoice:
                 row.low,
                 row.high,
                 row.prompts,
-                total=float(odds[1, start:end].mean()),
-                first=float(odds[2, start:end].mean()),
-                mass=float(masses[start:end].mean()),
+                total=float(odds[1, span].mean()),
+                first=float(odds[2, span].mean()),
+                mass=float(masses[span].mean()),
             )
-            for group, row, (start, end) in zip(block, means, spans, strict=True)
+            for group, row, span in zip(block, means, spans, strict=True)
         ]
 
     def _ask(self, actions: Sequence[str]) -> tuple[Floats, Floats]:

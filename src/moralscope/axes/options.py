@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import CORPUS, Option, Options, Seed
+from moralscope.core.options import (
+    CORPUS,
+    Option,
+    Options,
+    Seed,
+    file_option,
+    gate_option,
+    input_option,
+    model_option,
+    output_option,
+)
 from moralscope.core.records import values_of
 from moralscope.models.options import (
     DEFAULT_EXPERTS,
@@ -102,83 +112,72 @@ AXIS_OPTIONS = frozenset().union(*(kind.reads for kind in AXES.values()))
 
 BaseName = Annotated[
     str | None,
-    Option(
+    model_option(
         "minilm, mpnet, use-lite, scripted, a folder, or a hub id. Judge axis: the base whose "
         "experts judge.",
         short="-e",
         shown="minilm",
-        group="Model",
         http=ENCODERS,
     ),
 ]
 EncoderNames = Annotated[
     tuple[str, ...],
-    Option(
+    model_option(
         "Two or more: minilm, mpnet, use-lite, scripted, local folders, hub ids.",
         metavar="A,B[,C]",
-        group="Model",
         http=ENCODERS,
     ),
 ]
 AxisName = Annotated[
     str,
-    Option(
-        f"{'; '.join(f'{name}: {kind.about}' for name, kind in AXES.items())}.",
-        choices=tuple(AXES),
-        group="Model",
+    model_option(
+        f"{'; '.join(f'{name}: {kind.about}' for name, kind in AXES.items())}.", choices=tuple(AXES)
     ),
 ]
 DefaultAxis = Annotated[
     str | None,
-    Option(
+    model_option(
         f"{'; '.join(f'{name}: {kind.about}' for name, kind in AXES.items())}.",
         choices=tuple(AXES),
         shown="judge, unless other options need another axis",
-        group="Model",
     ),
 ]
 TemplateName = Annotated[
     str,
-    Option(
-        f"{', '.join(TEMPLATES)}, or a YAML/CSV file of your own.", group="Model", http=TEMPLATES
-    ),
+    model_option(f"{', '.join(TEMPLATES)}, or a YAML/CSV file of your own.", http=TEMPLATES),
 ]
 LanguageCode = Annotated[
     str,
-    Option(
-        f"Language of questions and actions: {', '.join(LANGUAGES)}.",
-        choices=tuple(LANGUAGES),
-        group="Model",
+    model_option(
+        f"Language of questions and actions: {', '.join(LANGUAGES)}.", choices=tuple(LANGUAGES)
     ),
 ]
 FitName = Annotated[
     str,
-    Option("How a direction is fitted: pca or labelled.", choices=FITS, group="Model"),
+    model_option("How a direction is fitted: pca or labelled.", choices=FITS),
 ]
 FitActions = Annotated[
     Path | None,
-    Option(
+    model_option(
         "Fit a direction on your actions; a 'label' column says good or bad.",
         metavar="FILE",
-        group="Model",
         http=False,
     ),
 ]
 AxisFile = Annotated[
     Path | None,
-    Option("Use a saved direction.", metavar="FILE", group="Model", http=False),
+    model_option("Use a saved direction.", metavar="FILE", http=False),
 ]
 Norm = Annotated[
-    str | None, Option("Judge axis: judge actions against this norm.", most=10_000, group="Model")
+    str | None, model_option("Judge axis: judge actions against this norm.", most=10_000)
 ]
 Wordings = Annotated[
     int | None,
-    Option(
+    model_option(
         "Judge axis: how many wordings of an action give the interval.",
         least=1,
         most=MAX_WORDINGS,
         shown="4; 1 for more than 256 actions",
-        group="Model",
     ),
 ]
 
@@ -196,38 +195,26 @@ class AxisOptions(Options):
     axis_file: AxisFile = None
     save_axis: Annotated[
         Path | None,
-        Option("Save the direction (safetensors).", metavar="FILE", group="Output", http=False),
+        output_option("Save the direction (safetensors).", metavar="FILE", http=False),
     ] = None
     experts: Annotated[
         str | None,
-        Option(
-            "Judge axis: minilm, mpnet, scripted or a folder.",
-            shown=DEFAULT_BASE,
-            group="Model",
-            http=EXPERTS,
+        model_option(
+            "Judge axis: minilm, mpnet, scripted or a folder.", shown=DEFAULT_BASE, http=EXPERTS
         ),
     ] = None
     norm: Norm = None
     wordings: Wordings = None
     eight_bits: Annotated[
         bool,
-        Option(
-            "Compute in 8 bits: faster; a note says how far scores move.",
-            group="Model",
-            http=False,
-        ),
+        model_option("Compute in 8 bits: faster; a note says how far scores move.", http=False),
     ] = False
     model: LanguageName = None
     steer: SteerFile = None
     form: FormName = "auto"
     layer: Annotated[
         int | None,
-        Option(
-            "Direction axis: a language model's layer.",
-            least=1,
-            shown="the best",
-            group="Model",
-        ),
+        model_option("Direction axis: a language model's layer.", least=1, shown="the best"),
     ] = None
     endpoint: EndpointUrl = None
     max_requests: MaxRequests = None
@@ -309,30 +296,23 @@ class ScoreOptions(AxisOptions):
 
     human: Annotated[
         Path | None,
-        Option(
+        file_option(
             "Compare with ratings by people (CSV: action, yes, no); without actions of your own, "
             "those of this file are scored.",
-            metavar="FILE",
-            group="Input",
             http=False,
         ),
     ] = None
     framings: Annotated[
         bool,
-        Option(
+        input_option(
             "Also score rewordings of each action (negated, passive, everybody does it, …), and "
-            "count how often the sign changes.",
-            group="Input",
+            "count how often the sign changes."
         ),
     ] = False
     gate: Annotated[
         str | None,
-        Option(
-            'With --framings, exit 3 unless it holds, e.g. "flips<=5% and flips_negation>=80%".',
-            metavar="EXPR",
-            least=1,
-            most=500,
-            group="Output",
+        gate_option(
+            'With --framings, exit 3 unless it holds, e.g. "flips<=5% and flips_negation>=80%".'
         ),
     ] = None
     calibrate: Annotated[
@@ -366,7 +346,7 @@ class DemoOptions(Options):
     """Whose experts judge the actions of the tour."""
 
     encoder: Annotated[
-        str, Option("Experts that judge: minilm, mpnet or scripted.", short="-e", group="Model")
+        str, model_option("Experts that judge: minilm, mpnet or scripted.", short="-e")
     ] = DEFAULT_BASE
     seed: Seed = 0
 

@@ -5,6 +5,7 @@ What every axis over a question template shares. Knows nothing of what the value
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from moralscope.axes.options import ENGLISH
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder, Floats, Report
+from moralscope.core.protocols import Axis, Encoder, Floats, Paraphrases, Report
+from moralscope.core.records import ActionScore
 from moralscope.models.windows import unread_tokens
 from moralscope.stats.intervals import crossed_bootstrap, percentile_interval, resample_weights
 
@@ -74,7 +76,42 @@ class PromptBootstrap:
         return rows
 
 
-def forms_of(actions: Sequence[str], paraphrases: Sequence[Sequence[str]] | None) -> list[Forms]:
+class PromptAxis(Axis):
+    """An `Axis` that asks the questions of a template about actions, block by block."""
+
+    def __init__(self, template: Template, *, seed: int = 0) -> None:
+        self._template = template
+        # One set of resamples for all actions: an interval does not depend on its neighbours.
+        self._bootstrap = PromptBootstrap(len(template.prompts), seed=seed)
+
+    @property
+    def state(self) -> Any:
+        """The template that was read."""
+        return self._template
+
+    def score(
+        self, actions: Sequence[str], paraphrases: Paraphrases = None, report: Report | None = None
+    ) -> list[ActionScore]:
+        """Score actions in order; an action's paraphrases join its mean and its interval."""
+        return in_blocks(forms_of(actions, paraphrases), self._score_block, report)
+
+    def _score_block(self, block: Sequence[Forms]) -> Sequence[ActionScore]:
+        raise NotImplementedError
+
+
+def spans_of(block: Sequence[Forms]) -> list[slice]:
+    """Return where the forms of each action lie once all stand in one list.
+
+    Examples
+    --------
+    >>> spans_of([("kill", "slay"), ("help",)])
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    ends = accumulate((len(group) for group in block), initial=0)
+    return [slice(start, end) for start, end in pairwise(ends)]
+
+
+def forms_of(actions: Sequence[str], paraphrases: Paraphrases) -> list[Forms]:
     """Join each action with its paraphrases.
 
     Examples

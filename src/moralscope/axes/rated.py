@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from moralscope.axes.ratings import Ratings
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Axis, AxisCard, Report
+from moralscope.core.protocols import Axis, AxisCard, Paraphrases, Report
 from moralscope.core.records import ActionScore, ModelRef
 from moralscope.stats.intervals import wilson
 
@@ -36,10 +36,7 @@ class RatedActions(Axis):
         return self._ratings
 
     def score(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, actions: Sequence[str], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> list[ActionScore]:
         """Return the yes rates; an action that nobody rated is refused."""
         scores = []

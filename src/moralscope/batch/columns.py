@@ -8,12 +8,11 @@ import dataclasses
 import json
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
 
 from moralscope.core.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 AS_JSON: Final = {b"moralscope.carried": b"json"}  # metadata of a column of JSON text
 _MAX_DEPTH = 12
@@ -31,8 +30,6 @@ def kind_of(values: Sequence[Any]) -> Any:
     >>> str(kind_of([1, None, 2.5])), kind_of(["a", 1]), str(kind_of([{"a": 1}]))
     ('double', 'json', 'struct<a: int64>')
     """
-    import pyarrow as pa
-
     kinds = set(map(type, values)) - {_NOTHING}
     if not kinds:
         return pa.null()
@@ -55,8 +52,6 @@ def kind_of(values: Sequence[Any]) -> Any:
 
 def _storable(kind: Any, depth: int = 0) -> bool:
     """Say whether Parquet can hold it and a person would call it a column."""
-    import pyarrow as pa
-
     if depth > _MAX_DEPTH:
         return False
     if pa.types.is_list(kind):
@@ -69,8 +64,6 @@ def _storable(kind: Any, depth: int = 0) -> bool:
 
 def wider(left: Any, right: Any) -> Any:
     """Return the kind that holds the values of both."""
-    import pyarrow as pa
-
     if left is right or left == right:
         return left
     if "json" in (left, right):
@@ -84,8 +77,6 @@ def wider(left: Any, right: Any) -> Any:
 
 def unified(left: Any, right: Any) -> Any:
     """Return the Arrow type that both can be cast to, or raise what Arrow raises."""
-    import pyarrow as pa
-
     both = [pa.schema([("_", kind)]) for kind in (left, right)]
     return pa.unify_schemas(both, promote_options="permissive").field(0).type
 
@@ -109,7 +100,7 @@ class JsonColumns:
     [('text', 'string'), ('n', 'string')]
     """
 
-    def __init__(self, fields: "Iterable[pa.Field]" = ()) -> None:
+    def __init__(self, fields: Iterable[pa.Field] = ()) -> None:
         self._kinds: dict[str, Any] = {
             field.name: "json" if carried_as_json(field) else field.type for field in fields
         }
@@ -122,10 +113,8 @@ class JsonColumns:
             self._kinds[name] = kind if known is None else wider(known, kind)
         check_count(len(self._kinds))
 
-    def fields(self) -> "list[pa.Field]":
+    def fields(self) -> list[pa.Field]:
         """Return the columns; one that never held a value is text."""
-        import pyarrow as pa
-
         return [
             pa.field(name, pa.string(), metadata=AS_JSON)
             if isinstance(kind, str)
@@ -136,8 +125,6 @@ class JsonColumns:
 
 def settled(kind: Any) -> Any:
     """Return the type with text where nothing but null was seen: not every reader knows null."""
-    import pyarrow as pa
-
     if pa.types.is_null(kind):
         return pa.string()
     if pa.types.is_list(kind):
@@ -148,15 +135,13 @@ def settled(kind: Any) -> Any:
     return kind
 
 
-def carried_as_json(field: "pa.Field") -> bool:
+def carried_as_json(field: pa.Field) -> bool:
     """Say whether a column holds JSON text of what stood there."""
     return bool(field.metadata) and field.metadata.get(b"moralscope.carried") == b"json"
 
 
-def to_array(values: Sequence[Any], field: "pa.Field") -> "pa.Array":
+def to_array(values: Sequence[Any], field: pa.Field) -> pa.Array:
     """Return values as a column of the field's type."""
-    import pyarrow as pa
-
     if carried_as_json(field):
         return pa.array([None if one is None else _json(one) for one in values], pa.string())
     try:
@@ -167,8 +152,6 @@ def to_array(values: Sequence[Any], field: "pa.Field") -> "pa.Array":
 
 def _fitted(value: Any, kind: Any) -> Any:
     """Return the value as the type asks: whole numbers as floats, anything as text."""
-    import pyarrow as pa
-
     if value is None:
         return None
     if pa.types.is_floating(kind) and isinstance(value, int):
@@ -187,7 +170,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def arrow_schema(kind: type, leave_out: Sequence[str] = ()) -> "pa.Schema":
+def arrow_schema(kind: type, leave_out: Sequence[str] = ()) -> pa.Schema:
     """Return a column for every field of a dataclass, in their order.
 
     A mapping needs its keys: ``Annotated[Mapping[str, float], ("care", "fairness")]``.
@@ -198,16 +181,12 @@ def arrow_schema(kind: type, leave_out: Sequence[str] = ()) -> "pa.Schema":
     >>> arrow_schema(ModelRef).names
     ['name', 'sha256']
     """
-    import pyarrow as pa
-
     hints = get_type_hints(kind, include_extras=True)
     names = [field.name for field in dataclasses.fields(kind) if field.name not in leave_out]
     return pa.schema([(name, _type(hints[name])) for name in names])
 
 
-def _type(hint: Any) -> "pa.DataType":
-    import pyarrow as pa
-
+def _type(hint: Any) -> pa.DataType:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):  # every column may hold null
         return _type(next(kind for kind in inner if kind is not _NOTHING))

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError
 from moralscope.core.options import CORPUS, Option, Options, Seed
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 
 ENGINES = {
     "local": "moralscope.batch.workers.local:LocalEngine",
@@ -56,9 +56,7 @@ class BatchOptions(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        if self.engine_name not in ENGINES:
-            problem = f"there is no engine '{self.engine_name[:60]}'"
-            raise UnknownName(problem, did_you_mean(self.engine_name, ENGINES))
+        require_known(self.engine_name, ENGINES, f"there is no engine '{self.engine_name[:60]}'")
         if self.sample is not None and not 0 < self.sample <= 1:
             raise InputError(f"sample is {self.sample:g}", "give a share above 0, up to 1")
         if self.price_per_hour is not None and not self.dry_run:

@@ -8,7 +8,9 @@ from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from moralscope.batch.files import ReadLost, current_bytes, is_url, open_bytes, reason, shown
 from moralscope.io.parquet import (
@@ -18,9 +20,6 @@ from moralscope.io.parquet import (
     too_packed,
     unpacked_bytes,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # Rows; never the block's size, so that what a damaged batch takes is always the same.
 _BATCH = 2_048
@@ -61,20 +60,16 @@ class ParquetRows:
         return self._starts[-1]
 
     @property
-    def schema(self) -> "pa.Schema":
+    def schema(self) -> pa.Schema:
         """The columns, without what other programs noted about them; views as plain text."""
-        import pyarrow as pa
-
         schema = self._file.schema.remove_metadata()
         for index, field in enumerate(schema):
             if pa.types.is_string_view(field.type):  # of which Arrow cannot take some rows
                 schema = schema.set(index, field.with_type(pa.string()))
         return schema
 
-    def read(self, start: int, stop: int) -> "tuple[pa.Table, list[Damage]]":
+    def read(self, start: int, stop: int) -> tuple[pa.Table, list[Damage]]:
         """Return the rows that can be read, and which cannot."""
-        import pyarrow as pa
-
         batches: list[pa.RecordBatch] = []
         damaged: list[Damage] = []
         for group in range(self.groups):
@@ -115,8 +110,6 @@ class ParquetRows:
 
     def _advance(self) -> None:
         """Decode one batch more; a group that cannot be decoded on is broken from there."""
-        import pyarrow as pa
-
         try:
             batch = next(self._batches)
         except StopIteration:

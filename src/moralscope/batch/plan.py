@@ -14,9 +14,10 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from moralscope.batch.columns import JsonColumns
@@ -29,9 +30,6 @@ from moralscope.batch.schema_probe import whole_schema
 from moralscope.batch.sources import CorpusFiles
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.options import chosen_options
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _CACHE_KB = 32 * 1024
 _ZEROS = 1 << 20
@@ -137,7 +135,7 @@ def _pass(
     settings: PlanSettings,
     stores: tuple[sqlite3.Connection, ExternalKeySort],
     report: Report | None,
-) -> "tuple[PlanCounts, NDArray[np.int64], pa.Schema]":
+) -> tuple[PlanCounts, NDArray[np.int64], pa.Schema]:
     """Read everything once; return how much there is, where blocks start, and the columns."""
     base, spool = stores
     files = {file.name: number for number, file in enumerate(corpus.files)}

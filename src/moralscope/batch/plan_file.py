@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from moralscope.batch.dedupe import block_digest, row_keys, text_columns
@@ -24,9 +24,6 @@ from moralscope.batch.types import POSITION, BlockRows, FailedRow, JoinedBlock, 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.formats import MAX_SHOWN
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FORMAT = "moralscope.plan/3"
 _LOOKUP = 8_000  # keys a question
@@ -71,8 +68,6 @@ class RunPlan:
     """What is to be done, block by block, and what the plan was made with (`settings`)."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow as pa
-
         self.path = path
         if not path.is_file():
             raise MoralscopeError(f"{path} is not there", "start the run again without --resume")
@@ -129,7 +124,7 @@ class RunPlan:
             last = page[-1][0]
 
     def keep(
-        self, number: int, block: BlockRows, computed: "pa.Table", failed: Sequence[FailedRow]
+        self, number: int, block: BlockRows, computed: pa.Table, failed: Sequence[FailedRow]
     ) -> None:
         """Keep the results that later blocks await; to be called before the part is in place.
 
@@ -169,14 +164,12 @@ class RunPlan:
             self._base.execute("COMMIT")
 
     def complete(
-        self, number: int, block: BlockRows, computed: "pa.Table", failed: Sequence[FailedRow]
+        self, number: int, block: BlockRows, computed: pa.Table, failed: Sequence[FailedRow]
     ) -> JoinedBlock | None:
         """Return the results of every row of a block; None while an earlier block's are missing.
 
         A row whose text failed earlier fails with the same reason.
         """
-        import pyarrow as pa
-
         keys = self._keys(block)
         positions = computed.column(POSITION).to_numpy()
         results = {keys[at]: index for index, at in enumerate(positions)}
@@ -248,5 +241,5 @@ def _by_position(block: BlockRows, failed: Sequence[FailedRow]) -> dict[int, str
     }
 
 
-def _taken(table: "pa.Table", rows: list[int]) -> "pa.Table":
+def _taken(table: pa.Table, rows: list[int]) -> pa.Table:
     return table.take(np.array(rows, np.int64))  # an empty list would have no type

@@ -12,9 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from moralscope.batch.columns import check_count, to_array
 from moralscope.batch.files import is_url, open_bytes
@@ -22,9 +24,6 @@ from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.types import BlockRows, FailedRow, RowBlock, SourceFile
 from moralscope.core.errors import MoralscopeError
 from moralscope.io.formats import FORMATS, MAX_CHARACTERS, MAX_SHOWN, Record, parse_object
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MAX_BLOCK_BYTES = 64 << 20  # a block ends before it has as many rows, when they are long
 RESUME = "bring it back as it was and continue with --resume"
@@ -96,10 +95,8 @@ class TextRows:
     digest: bytes
     json: bool = False  # whether its values have types of their own
 
-    def settle(self, fields: "Iterable[pa.Field]") -> BlockRows:
+    def settle(self, fields: Iterable[pa.Field]) -> BlockRows:
         """Return the rows as a table of these columns."""
-        import pyarrow as pa
-
         none = [None] * len(self.rows)
         chosen = list(fields)
         arrays = [to_array(self.columns.get(field.name, none), field) for field in chosen]
@@ -270,11 +267,9 @@ def cut_parquet(
 
 
 def read_parquet(
-    source: SourceFile, block: RowBlock, schema: "pa.Schema", wanted: RowNeeds
+    source: SourceFile, block: RowBlock, schema: pa.Schema, wanted: RowNeeds
 ) -> BlockRows:
     """Return a block's rows; those of a damaged row group are failed rows."""
-    import pyarrow as pa
-
     file = open_parquet(source.url, source.stamp)
     if block.stop > file.rows:
         raise changed(source.name)
@@ -320,10 +315,7 @@ def read_parquet(
     return BlockRows(table, numbers + shift, failed, numbers + 1)
 
 
-def _unwanted_arrow(table: "pa.Table", wanted: RowNeeds) -> dict[int, str]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+def _unwanted_arrow(table: pa.Table, wanted: RowNeeds) -> dict[int, str]:
     bad: dict[int, str] = {}
     for name in (*wanted.needed, *wanted.optional):
         if name not in table.column_names:

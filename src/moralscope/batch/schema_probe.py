@@ -6,7 +6,8 @@ Files that disagree are refused here, in one line, before anything is computed.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from moralscope.batch.columns import JsonColumns, carried_as_json, settled, unified
 from moralscope.batch.files import open_bytes, reason
@@ -16,9 +17,6 @@ from moralscope.batch.types import SourceFile
 from moralscope.core.errors import InputError
 from moralscope.io.formats import FORMATS, Record
 from moralscope.io.tables import check_columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _HEAD = 1 << 16
 _FAR = 1 << 24
@@ -40,7 +38,7 @@ class FileSchema:
     """A file and the columns at its start; of JSON lines there may be more further on."""
 
     source: SourceFile
-    schema: "pa.Schema"
+    schema: pa.Schema
 
     @property
     def fixed(self) -> bool:
@@ -96,9 +94,7 @@ def _check_content(source: SourceFile, start: bytes) -> None:
         )
 
 
-def _parquet_schema(source: SourceFile, wanted: RowNeeds) -> "pa.Schema":
-    import pyarrow as pa
-
+def _parquet_schema(source: SourceFile, wanted: RowNeeds) -> pa.Schema:
     texts = (
         *(pa.types.is_null, pa.types.is_string),
         *(pa.types.is_large_string, pa.types.is_string_view),
@@ -124,9 +120,7 @@ def _parquet_schema(source: SourceFile, wanted: RowNeeds) -> "pa.Schema":
     return pa.schema(fields)
 
 
-def _read_header(source: SourceFile, wanted: RowNeeds) -> "tuple[SourceFile, pa.Schema]":
-    import pyarrow as pa
-
+def _read_header(source: SourceFile, wanted: RowNeeds) -> tuple[SourceFile, pa.Schema]:
     with open_bytes(source.url) as stream:
         stream.seek(source.start)
         record = next(FORMATS[source.kind].records(stream, source.bytes - source.start), None)
@@ -141,10 +135,8 @@ def _read_header(source: SourceFile, wanted: RowNeeds) -> "tuple[SourceFile, pa.
     return replace(source, header=header, start=start, line=line), schema
 
 
-def _read_first_objects(source: SourceFile, wanted: RowNeeds) -> "tuple[SourceFile, pa.Schema]":
+def _read_first_objects(source: SourceFile, wanted: RowNeeds) -> tuple[SourceFile, pa.Schema]:
     """Read the first lines, further than usual while none of them is an object."""
-    import pyarrow as pa
-
     records: list[Record] = []
     objects = False
     with open_bytes(source.url) as stream:
@@ -174,7 +166,7 @@ def _check_twice(names: Sequence[str], where: str) -> None:
         raise InputError(f"{where} names the column '{twice[:60]}' twice", "name each column once")
 
 
-def common_schema(schemas: Sequence[FileSchema]) -> "pa.Schema | None":
+def common_schema(schemas: Sequence[FileSchema]) -> pa.Schema | None:
     """Return the columns that files of fixed columns share; None where all are JSON lines.
 
     Raises
@@ -182,8 +174,6 @@ def common_schema(schemas: Sequence[FileSchema]) -> "pa.Schema | None":
     InputError
         Two files have different columns, or different things under one name.
     """
-    import pyarrow as pa
-
     first = next((file for file in schemas if file.fixed), None)
     if first is None:
         return None
@@ -207,10 +197,8 @@ def common_schema(schemas: Sequence[FileSchema]) -> "pa.Schema | None":
     return pa.schema([pa.field(name, settled(kind)) for name, kind in kinds.items()])
 
 
-def whole_schema(fixed: "pa.Schema | None", seen: JsonColumns) -> "pa.Schema":
+def whole_schema(fixed: pa.Schema | None, seen: JsonColumns) -> pa.Schema:
     """Return the columns of the corpus: the shared ones, widened by what JSON lines held."""
-    import pyarrow as pa
-
     if fixed is None:
         return pa.schema(seen.fields())
     more = {field.name: field for field in seen.fields()}

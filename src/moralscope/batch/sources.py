@@ -15,7 +15,9 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from moralscope.batch.columns import JsonColumns
 from moralscope.batch.files import (
@@ -46,9 +48,6 @@ from moralscope.batch.types import BlockRows, RowBlock, SourceFile
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.parquet import most_unpacked, too_packed
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _PIECE = 8 << 20
 _LOOKED_AT = 4 << 20  # bytes from which the size of the whole is estimated
 _SPARE = 64 << 20
@@ -64,9 +63,9 @@ class CorpusFiles:
 
     files: tuple[SourceFile, ...]  # in the order in which rows are numbered
     fingerprint: str
-    schema: "pa.Schema"
+    schema: pa.Schema
     wanted: RowNeeds
-    fixed: "pa.Schema | None" = None
+    fixed: pa.Schema | None = None
     """The columns that CSV and Parquet files share; None where all files are JSON lines."""
     planned: bool = False
     inputs: tuple[FoundFile, ...] = ()
@@ -258,8 +257,6 @@ def _check_space(files: Sequence[FoundFile], folder: Path) -> None:
 
 @contextmanager
 def _opened(file: FoundFile) -> Any:
-    import pyarrow as pa
-
     try:
         with open_bytes(file.url) as raw:
             stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), file.packing)

@@ -13,12 +13,12 @@ import dataclasses
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.registry import did_you_mean
+from moralscope.core.records import to_plain
+from moralscope.core.registry import did_you_mean, require_known
 
 T = TypeVar("T", bound="Options")
 MORE = "More"  # the group of what nobody gave one
@@ -54,6 +54,14 @@ class Option:
         return (
             f"{self.least:,} or more" if self.most is None else f"{self.least:,} to {self.most:,}"
         )
+
+
+# By the heading of the help that they stand under.
+input_option = partial(Option, group="Input")
+model_option = partial(Option, group="Model")
+output_option = partial(Option, group="Output")
+file_option = partial(Option, metavar="FILE", group="Input")
+gate_option = partial(Option, metavar="EXPR", least=1, most=500, group="Output")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +133,7 @@ def build_options(kind: type[T], keywords: Mapping[str, Any]) -> T:
     """Return options from keywords; a name that is not among them is refused with the nearest."""
     known = [field.name for field in dataclasses.fields(kind)]
     for name in keywords:
-        if name not in known:
-            raise UnknownName(f"there is no option '{name}'", did_you_mean(name, known))
+        require_known(name, known, f"there is no option '{name}'")
     return kind(**keywords)
 
 
@@ -143,15 +150,7 @@ def chosen_options(kind: type[T], options: T | None, keywords: Mapping[str, Any]
 def plain_options(options: Options) -> dict[str, Any]:
     """Return what was said of a run, as a run record keeps it: options unlike their defaults."""
     values = ((field, getattr(options, field.name)) for field in option_fields(type(options)))
-    return {field.name: _plain(value) for field, value in values if value != field.default}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
+    return {field.name: to_plain(value) for field, value in values if value != field.default}
 
 
 def _check(field: OptionField, value: Any) -> None:

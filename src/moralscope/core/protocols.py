@@ -18,23 +18,27 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Report = Callable[[int, int], None]  # told (done, total) as work goes on
 Row = Mapping[str, str]  # texts by column
+Paraphrases = Sequence[Sequence[str]] | None  # other wordings of each action
 Pair = tuple[str, str]  # a grounding and a target; of a bare text the first is ""
 
 
-@runtime_checkable
-class Encoder(Protocol):
-    """Texts in, one row of float32 per text out, in the order given.
-
-    A text's row does not depend on its neighbours, its batch or the calling thread.
-    `checksum` names the weights and settings that decide the rows, `arithmetic` what products are
-    computed in: float32, int8, and on a GPU bfloat16 or float16.
-    """
+class NamedWeights(Protocol):
+    """What every model says of itself: `checksum` names what decides its rows."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def checksum(self) -> str: ...
+
+
+@runtime_checkable
+class Encoder(NamedWeights, Protocol):
+    """Texts in, one row of float32 per text out, in the order given.
+
+    A text's row does not depend on its neighbours, its batch or the calling thread.
+    `arithmetic` is what products are computed in: float32, int8, and on a GPU bfloat16 or float16.
+    """
 
     @property
     def dimension(self) -> int: ...
@@ -53,14 +57,8 @@ class CountsUnread(Protocol):
 
 
 @runtime_checkable
-class WordVectors(Protocol):
+class WordVectors(NamedWeights, Protocol):
     """Words in, one row of float32 per known word out; missing words are always reported."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def checksum(self) -> str: ...
 
     @property
     def dimension(self) -> int: ...
@@ -132,35 +130,22 @@ class Axis(Protocol):
     def state(self) -> Any: ...
 
     def score(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, actions: Sequence[str], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> list[ActionScore]: ...
 
     def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> AxisRun:
         """Score the actions of rows; by default other columns are not read."""
         return AxisRun(results=self.score([row["action"] for row in rows], paraphrases, report))
 
 
 @runtime_checkable
-class Classifier(Protocol):
+class Classifier(NamedWeights, Protocol):
     """Pairs (grounding, target) in, one calibrated probability per label out.
 
     A bare text has the grounding "". A row does not depend on its neighbours or its batch.
-    `checksum` names the weights and settings that decide the rows.
     """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def checksum(self) -> str: ...
 
     @property
     def labels(self) -> tuple[str, ...]: ...
@@ -236,19 +221,13 @@ class ExpertSet(Protocol):
 
 
 @runtime_checkable
-class Generator(Protocol):
+class Generator(NamedWeights, Protocol):
     """Prompts in, `decoding.count` candidates each out, in the order given.
 
     `seeds` has one number a prompt: a prompt with the same seed gets the same candidates in any
     batch and in any order. `refs` are the weights it consists of (none: its own name and checksum),
     `warnings` what a run should say about its answers so far, `usage` what they cost, if anything.
     """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def checksum(self) -> str: ...
 
     @property
     def refs(self) -> tuple[ModelRef, ...]: ...

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 from moralscope.version import __version__
@@ -254,6 +255,8 @@ def to_plain(value: Any) -> Any:
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, Sequence):
         return [to_plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
     if hasattr(value, "tolist"):
         return to_plain(value.tolist())
     raise TypeError(f"{type(value).__name__} has no place in a run record")

@@ -1,7 +1,7 @@
 """Names that a user may type: an unknown one is refused with the nearest known one."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
 from moralscope.core.errors import UnknownName
@@ -23,8 +23,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"{hint}known: {', '.join(names)}"
 
 
+def require_known(name: str, known: Collection[str], problem: str) -> None:
+    """Raise `UnknownName` with the nearest known name where `name` is none of them."""
+    if name not in known:
+        raise UnknownName(problem, did_you_mean(name, known))
+
+
 def look_up(kind: str, name: str, entries: Mapping[str, T]) -> T:
     """Return an entry by its name, or raise `UnknownName` with the nearest known name."""
-    if name not in entries:
-        raise UnknownName(f"there is no {kind} '{name}'", did_you_mean(name, entries))
+    require_known(name, entries, f"there is no {kind} '{name}'")
     return entries[name]

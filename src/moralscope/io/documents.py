@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import yaml
 
-from moralscope.core.errors import InputError
+from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.registry import did_you_mean
 from moralscope.io.files import file_size
 
 MAX_BYTES: Final = 1_000_000
@@ -230,3 +231,22 @@ def read_document(path: Path, what: str, remedy: str, max_bytes: int = MAX_BYTES
         line = data.count(b"\n", 0, error.start) + 1
         problem = f"{name} line {line} is not valid UTF-8"
         raise InputError(problem, "save the file as UTF-8") from error
+
+
+def recipe_names(package: str, folder: str) -> tuple[str, ...]:
+    """Return the names of the recipes in a folder below `data` of one of our packages."""
+    files = (resources.files(package) / "data" / folder).iterdir()
+    return tuple(sorted(file.name.removesuffix(".toml") for file in files))
+
+
+def recipe_document(package: str, folder: str, name: str, remedy: str) -> Document:
+    """Read a recipe of ours by its name, or a .toml file of the user's."""
+    known = recipe_names(package, folder)
+    if name in known:
+        text = shipped_text(package, f"{folder}/{name}.toml")
+        return Document(text, f"recipe {name}", remedy)
+    path = Path(name).expanduser()
+    if path.suffix != ".toml" and not path.is_file():
+        advice = f"{did_you_mean(name, known)}; or give a .toml file"
+        raise UnknownName(f"there is no recipe '{name}'", advice)
+    return read_document(path, "recipe", "give a recipe's name or a .toml file")

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import stat
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,28 +22,37 @@ _MAX_BYTES = 400_000_000  # of a run record
 _FORMULA = re.compile("^'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 
 
+@contextlib.contextmanager
+def half_file(
+    path: Path,
+    remedy: str = "free some space or choose another place",
+    kind: type[MoralscopeError] = MoralscopeError,
+) -> Iterator[Path]:
+    """Give a place beside the file, to put into its place when written: no half file is left."""
+    half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    try:
+        yield half
+        half.replace(path)
+    except OSError as error:
+        raise kind(f"{path} could not be written ({error.strerror})", remedy) from error
+    finally:
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, parts: Iterable[bytes], *, private: bool = False) -> None:
-    """Write beside the file first, then put it in its place: a full disk leaves no half file.
+    """Write a file whole or not at all, also on a full disk.
 
     A private file, of what people answered or asked, can be read by its owner only.
     """
-    half = path.with_name(f".{path.name}.{os.getpid()}.part")
     rights = 0o600 if private else 0o666  # less what the umask takes
-    try:
+    with half_file(path) as half:
         half.unlink(missing_ok=True)
         made = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, rights)
         with open(made, "wb") as stream:
             stream.writelines(parts)
             stream.flush()
             os.fsync(stream.fileno())
-        half.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
-        raise MoralscopeError(
-            f"{path} could not be written ({error.strerror})",
-            "free some space or choose another place",
-        ) from error
 
 
 def file_size(path: Path) -> int:
@@ -58,6 +68,28 @@ def file_size(path: Path) -> int:
         kind = "a folder" if stat.S_ISDIR(state.st_mode) else "a pipe or a device"
         raise OSError(errno.EINVAL, f"it is {kind}, not a file")
     return state.st_size
+
+
+def read_tensors(
+    path: Path, max_bytes: int, refused: InputError
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the arrays and the metadata of a small safetensors file; nothing in it is executed.
+
+    `refused` is raised where it is another kind of file.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        if file_size(path) > max_bytes:
+            raise InputError(f"{path} is too large for what it should hold", refused.remedy)
+        with safe_open(path, framework="numpy") as stream:
+            arrays = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+            return arrays, stream.metadata() or {}
+    except OSError as error:
+        reason = error.strerror or "is it a folder?"
+        raise InputError(f"{path} cannot be read ({reason})", refused.remedy) from error
+    except SafetensorError as error:
+        raise refused from error
 
 
 def csv_bytes(rows: Iterable[Iterable[Any]]) -> bytes:

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.extras import require_extra
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import did_you_mean, require_known
 from moralscope.io.files import file_size
 from moralscope.io.formats import (
     FORMATS,
@@ -445,6 +445,5 @@ def rename_columns(
     {'prompt': 'question', 'reply': 'A'}
     """
     for name in chosen or {}:
-        if name not in official:
-            raise InputError(f"{path} has no use for '{name[:60]}'", did_you_mean(name, official))
+        require_known(name, official, f"{path} has no use for '{name[:60]}'")
     return {**official, **(chosen or {})}

@@ -18,6 +18,7 @@ from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, StoreError, error_line
+from moralscope.core.records import values_of
 from moralscope.io.documents import read_document
 from moralscope.models.hugging_face import check_names
 from moralscope.models.store import sha256_of
@@ -175,20 +176,13 @@ class _AdapterCard:
             raise ValueError("has an empty marker")
 
 
-@dataclass(frozen=True, slots=True)
-class Adapter:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter(_AdapterCard):
     """An adapter's folder and what its card says."""
 
     folder: Path
     name: str
     sha256: str
-    base: str = ""
-    base_sha256: str = ""
-    markers: tuple[str, ...] = ()
-
-    def checksum_on(self, base: str) -> str:
-        """Return the checksum that names this adapter on the base with checksum `base`."""
-        return sha256(f"{base} {self.sha256}".encode()).hexdigest()
 
     def check_base(self, name: str, checksum: str) -> None:
         """Raise `StoreError` if the adapter was trained on another base."""
@@ -227,9 +221,7 @@ def read_adapter(folder: Path) -> Adapter:
         folder=folder,
         name=folder.resolve().name,
         sha256=sha256(lines.encode()).hexdigest(),
-        base=card.base,
-        base_sha256=card.base_sha256,
-        markers=card.markers,
+        **values_of(card),
     )
 
 

@@ -6,10 +6,8 @@ the model: those of one model stand beside each other, not beside the papers' ro
 rescaling with a baseline.
 """
 
-import math
 import threading
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +15,6 @@ from typing import Protocol
 
 import numpy as np
 
-from moralscope.core.errors import InputError
 from moralscope.core.protocols import Floats, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.module import load_body, padded, resolve_base, tokenise
@@ -36,9 +33,8 @@ _KIND = "bertscore/1"
 
 @dataclass(frozen=True, slots=True)
 class TokenRows:
-    """A text's tokens: ids, one row of length one each, and which stand for words."""
+    """A text's tokens: one row of length one each, and which stand for words."""
 
-    ids: tuple[int, ...]
     rows: Matrix
     words: tuple[bool, ...]
 
@@ -51,8 +47,6 @@ class TokenEncoder(Protocol):
 
     def tokens(self, texts: Sequence[str]) -> list[TokenRows]: ...
 
-    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]: ...
-
 
 @dataclass(frozen=True, slots=True)
 class BertScore:
@@ -63,18 +57,15 @@ class BertScore:
     f1: float
 
 
-def match(
-    text: TokenRows, reference: TokenRows, idf: Mapping[int, float] | None = None
-) -> BertScore:
+def match(text: TokenRows, reference: TokenRows) -> BertScore:
     """Match every token of one text with the nearest of the other.
 
-    R = Σ idf(xᵢ) maxⱼ xᵢ·x̂ⱼ / Σ idf(xᵢ) over the tokens x of the reference, P the same over the
-    tokens x̂ of the text, F1 = 2PR / (P + R); rows have length one, so a product is a cosine, and
-    without `idf` every token counts the same (Zhang et al. 2020, "BERTScore: Evaluating Text
-    Generation with BERT"). Marks of beginning and end weigh nothing but may be matched, as in
-    bert-score.
+    R is the mean of maxⱼ xᵢ·x̂ⱼ over the tokens x of the reference, P the same over the tokens x̂ of
+    the text, F1 = 2PR / (P + R); rows have length one, so a product is a cosine (Zhang et al. 2020,
+    "BERTScore: Evaluating Text Generation with BERT"). Marks of beginning and end weigh nothing but
+    may be matched, as in bert-score.
     """
-    weights, wanted = _weights(text, idf), _weights(reference, idf)
+    weights, wanted = (np.array(some.words, dtype=np.float64) for some in (text, reference))
     if not weights.sum() or not wanted.sum():
         return BertScore(0.0, 0.0, 0.0)
     cosines = text.rows.astype(np.float64) @ reference.rows.astype(np.float64).T
@@ -85,29 +76,16 @@ def match(
     return BertScore(100 * precision, 100 * recall, 100 * f1)
 
 
-def idf_weights(references: Sequence[Sequence[int]]) -> dict[int, float]:
-    """Return log((M + 1) / (df + 1)) of every token in M references; an unseen one is at -1."""
-    counts = Counter(token for ids in references for token in sorted(set(ids)))
-    total = len(references) + 1
-    weights = {token: math.log(total / (count + 1)) for token, count in counts.items()}
-    return {**weights, -1: math.log(total)}
-
-
 class BertScorer:
-    """Scores texts against their references; pairs scored before are read from a `cache` folder.
+    """Scores texts against their references; pairs scored before are read from a `cache` folder."""
 
-    With `idf`, tokens are weighed by how rare they are among the references given.
-    """
-
-    def __init__(
-        self, tokens: TokenEncoder, *, idf: bool = False, cache: Path | None = None
-    ) -> None:
-        self._tokens, self._idf, self._cache = tokens, idf, cache
+    def __init__(self, tokens: TokenEncoder, *, cache: Path | None = None) -> None:
+        self._tokens, self._cache = tokens, cache
 
     @property
     def signature(self) -> str:
         """Say which model gave the figure, and how."""
-        return f"bertscore|{self._tokens.name}|idf:{'yes' if self._idf else 'no'}|not rescaled"
+        return f"bertscore|{self._tokens.name}|idf:no|not rescaled"
 
     @property
     def ref(self) -> ModelRef:
@@ -121,11 +99,7 @@ class BertScorer:
             (text, one) for text, wanted in zip(texts, references, strict=True) for one in wanted
         ]
         unique = list(dict.fromkeys(pairs))
-        idf = None
-        if self._idf:
-            every = list(dict.fromkeys(one for wanted in references for one in wanted))
-            idf = idf_weights(self._tokens.token_ids(every))
-        scores = dict(zip(unique, self._pairs(unique, idf), strict=True))
+        scores = dict(zip(unique, self._pairs(unique), strict=True))
         return [
             max((scores[text, one] for one in wanted), key=lambda score: score.f1)
             for text, wanted in zip(texts, references, strict=True)
@@ -135,21 +109,19 @@ class BertScorer:
         """Return F1 alone, as other metrics of this package give theirs."""
         return np.array([score.f1 for score in self.scores(texts, references)])
 
-    def _pairs(
-        self, pairs: Sequence[tuple[str, str]], idf: Mapping[int, float] | None
-    ) -> Iterator[BertScore]:
+    def _pairs(self, pairs: Sequence[tuple[str, str]]) -> Iterator[BertScore]:
         keys = {f"{text_key(text).hex()} {text_key(one).hex()}": (text, one) for text, one in pairs}
 
         def compute(names: Sequence[str]) -> Matrix:
             new = [keys[name] for name in names]
             texts = list(dict.fromkeys(text for pair in new for text in pair))
             tokens = dict(zip(texts, self._tokens.tokens(texts), strict=True))
-            scores = [match(tokens[text], tokens[one], idf) for text, one in new]
+            scores = [match(tokens[text], tokens[one]) for text, one in new]
             return np.array([(one.precision, one.recall, one.f1) for one in scores], np.float32)
 
         cache = None
         if self._cache is not None:  # of this model and these weights: all that decides a score
-            name = f"{_KIND} {self._tokens.checksum} {sorted(idf.items()) if idf else ''}"
+            name = f"{_KIND} {self._tokens.checksum} "
             digest = blake2b(name.encode(), digest_size=16).hexdigest()
             cache = EmbeddingCache(self._cache, digest, 3)
         for start in range(0, len(pairs), _BLOCK):
@@ -161,50 +133,39 @@ class BertScorer:
 
 
 class TransformerTokens:
-    """The token rows of a transformer, from one of its layers (the last by default)."""
+    """The token rows of a transformer, from its last layer."""
 
-    def __init__(self, folder: Path, name: str, checksum: str, layer: int | None = None) -> None:
+    def __init__(self, folder: Path, name: str, checksum: str) -> None:
         import torch
 
         self._body, self._tokenizer = load_body(folder, name)
-        layers = int(self._body.config.num_hidden_layers)
-        if layer is not None and not 0 <= layer <= layers:
-            raise InputError(f"'{name}' has no layer {layer}", f"give 0 to {layers}")
-        self._layer = layers if layer is None else layer
+        layer = int(self._body.config.num_hidden_layers)
         self._cuda = torch.cuda.is_available()
         self._body.to("cuda" if self._cuda else "cpu").eval().requires_grad_(False)
         speed_up(self._body, getattr(self._body.config, "model_type", ""))
         self._edges = {self._tokenizer.cls_token_id, self._tokenizer.sep_token_id}
         self._lock = threading.Lock()
-        self.name, self.checksum = f"{name}/layer {self._layer}", f"{checksum}/{self._layer}"
-
-    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return the ids of each text's tokens."""
-        room = int(getattr(self._body.config, "max_position_embeddings", MAX_TOKENS))
-        length = min(MAX_TOKENS, room)
-        pairs = [("", " ".join(text.split())) for text in texts]
-        return [tuple(ids) for ids in tokenise(self._tokenizer, pairs, length)]
+        self.name, self.checksum = f"{name}/layer {layer}", f"{checksum}/{layer}"
 
     def tokens(self, texts: Sequence[str]) -> list[TokenRows]:
         """Return the rows of each text's tokens; batches hold texts of like length."""
         import torch
 
+        room = int(getattr(self._body.config, "max_position_embeddings", MAX_TOKENS))
+        pairs = [("", " ".join(text.split())) for text in texts]
         with self._lock:
-            ids = self.token_ids(texts)
+            ids = tokenise(self._tokenizer, pairs, min(MAX_TOKENS, room))
             tokens: dict[int, TokenRows] = {}
             size = _GPU_TOKENS if self._cuda else _TOKENS_PER_CORE * torch.get_num_threads()
             padding, device = self._tokenizer.pad_token_id, self._body.device
             for batch in like_length_batches([len(row) for row in ids], size):
                 inputs, mask = padded([ids[index] for index in batch], padding, device)
                 with torch.inference_mode():
-                    out = self._body(
-                        input_ids=inputs, attention_mask=mask, output_hidden_states=True
-                    )
-                    rows = out.hidden_states[self._layer].float()
-                    rows = torch.nn.functional.normalize(rows, dim=-1).cpu().numpy()
+                    rows = self._body(input_ids=inputs, attention_mask=mask).last_hidden_state
+                    rows = torch.nn.functional.normalize(rows.float(), dim=-1).cpu().numpy()
                 for index, row in zip(batch, rows, strict=True):
                     words = tuple(token not in self._edges for token in ids[index])
-                    tokens[index] = TokenRows(ids[index], row[: len(words)], words)
+                    tokens[index] = TokenRows(row[: len(words)], words)
         return [tokens[index] for index in range(len(texts))]
 
 
@@ -213,21 +174,15 @@ class ScriptedTokens:
 
     name, checksum = "scripted", "scripted-tokens/1"
 
-    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return a number for every word."""
-        return [
-            tuple(int.from_bytes(text_key(word)[:4], "big") for word in text.lower().split())
-            for text in texts
-        ]
-
     def tokens(self, texts: Sequence[str]) -> list[TokenRows]:
         """Return a random but fixed row for every word."""
         tokens = []
-        for ids in self.token_ids(texts):
+        for text in texts:
+            ids = [int.from_bytes(text_key(word)[:4], "big") for word in text.lower().split()]
             rows = [np.random.default_rng(token).standard_normal(16) for token in ids]
             matrix = np.reshape(rows, (len(ids), 16))
             unit = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
-            tokens.append(TokenRows(ids, unit, (True,) * len(ids)))
+            tokens.append(TokenRows(unit, (True,) * len(ids)))
         return tokens
 
 
@@ -239,10 +194,3 @@ def load_bert_scorer(name: str, *, progress: Progress | None = None) -> BertScor
     folder, checksum = resolve_base(name, store, progress)
     tokens = TransformerTokens(folder, name, checksum)
     return BertScorer(tokens, cache=store.home / "cache" / "bertscore")
-
-
-def _weights(text: TokenRows, idf: Mapping[int, float] | None) -> Floats:
-    words = np.array(text.words, dtype=np.float64)
-    if idf is None:
-        return words
-    return words * np.array([idf.get(token, idf[-1]) for token in text.ids], dtype=np.float64)

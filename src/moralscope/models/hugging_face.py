@@ -9,7 +9,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,18 @@ _LOOKED_AT = 4096  # bytes of a tensor
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _AGAIN = "copy the folder again, or pull the model again"
 _OWN = "sentence_transformers."
+
+
+@contextmanager
+def loading_errors(folder: str, kind: str) -> Iterator[None]:
+    """Refuse a folder in one line: what a library raises means that it holds no such model."""
+    try:
+        yield
+    except Exception as error:
+        raise StoreError(
+            f"{folder} cannot be loaded as a {kind} ({error_line(error)})",
+            "give a folder with config.json, tokenizer files and model.safetensors",
+        ) from error
 
 
 def is_hub_id(name: str) -> bool:

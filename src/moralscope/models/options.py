@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.errors import UnknownName
-from moralscope.core.options import Option
+from moralscope.core.options import Option, model_option
 from moralscope.core.registry import did_you_mean
 
 # Read here and not through the store, which no help needs.
@@ -21,28 +21,21 @@ GENERATORS = ("smollm2", "qwen", "scripted")  # what writes replies
 
 EncoderName = Annotated[
     str,
-    Option(
+    model_option(
         f"{', '.join(ENCODERS)}, a local folder, or a hub id (owner/name).",
         short="-e",
-        group="Model",
         http=ENCODERS,
     ),
 ]
 ExpertsName = Annotated[
     str,
-    Option(
-        "mpnet, minilm, large (slower), scripted, or a folder of trained experts.",
-        group="Model",
-        http=EXPERTS,
+    model_option(
+        "mpnet, minilm, large (slower), scripted, or a folder of trained experts.", http=EXPERTS
     ),
 ]
 AuditorName = Annotated[
     str,
-    Option(
-        "mpnet, minilm, large, cascade, scripted, or a folder.",
-        group="Model",
-        http=AUDITORS,
-    ),
+    model_option("mpnet, minilm, large, cascade, scripted, or a folder.", http=AUDITORS),
 ]
 SPEAKERS = (
     *(name for name, row in _CATALOGUE.items() if row["kind"] == "generator"),
@@ -94,24 +87,22 @@ def check_model_name(name: str) -> None:
 
 LanguageName = Annotated[
     str | None,
-    Option(
+    model_option(
         f"A language model: {', '.join(SPEAKERS)}, a folder (an adapter too), a .gguf file, a hub "
         "id, or a served one: openai:MODEL, ollama:MODEL, anthropic:MODEL. An encoder's name is "
         "taken as --encoder.",
         short="-m",
-        group="Model",
         http=SPEAKERS,
     ),
 ]
 FormName = Annotated[
-    str, Option("How a language model is asked: chat, plain, auto.", choices=FORMS, group="Model")
+    str, model_option("How a language model is asked: chat, plain, auto.", choices=FORMS)
 ]
 SteerFile = Annotated[
     Path | None,
-    Option(
+    model_option(
         "Steer a local language model with this vector from 'steer make'.",
         metavar="FILE",
-        group="Model",
         http=False,
     ),
 ]

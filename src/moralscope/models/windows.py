@@ -7,6 +7,7 @@ read whole; of a longer text the tokens that no window holds are counted. So are
 vocabulary lacks, which all look alike to the model. Computes no model.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -190,7 +191,5 @@ def worst_of_windows(
 
 def word_tokens(text: str, longest: int = 100) -> Tokens:
     """Return the words of a text as its tokens, for models that have no tokenizer."""
-    import re
-
     spans = [match.span() for match in re.finditer(rf"\S{{1,{longest}}}", text)]
     return Tokens(spans, range(len(spans)))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from moralscope.axes.options import split_names
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import Option, Options, Seed, file_option, input_option, model_option
 from moralscope.models.options import DEFAULT_EXPERTS
 from moralscope.rules.options import AnnotationColumns, Malformed
 from moralscope.words.options import VECTORS
@@ -16,7 +16,6 @@ ENCODERS = ("use-lite", "minilm", "mpnet")
 NONE = "none"
 QUICK_STORIES = 50
 _listed = partial(Option, metavar="A,B", group="Model")
-_file = partial(Option, metavar="FILE", group="Input")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,32 +63,31 @@ class StoriesOptions(Options):
     ] = (DEFAULT_EXPERTS,)
     tasks: Annotated[
         tuple[str, ...],
-        Option("Comma-separated rows of the task table; else all.", metavar="A,B", group="Input"),
+        input_option("Comma-separated rows of the task table; else all.", metavar="A,B"),
     ] = ()
     stories: Annotated[
-        Path | None, _file("Stories, one JSON object per line; else your Moral Stories.")
+        Path | None, file_option("Stories, one JSON object per line; else your Moral Stories.")
     ] = None
     encoder: Annotated[
-        str, Option("Encoder for the splits of Table 1; 'none' skips them.", group="Model")
+        str, model_option("Encoder for the splits of Table 1; 'none' skips them.")
     ] = "minilm"
     max_stories: Annotated[
-        int | None, Option("Measure on only N, drawn by the seed.", least=2, group="Input")
+        int | None, input_option("Measure on only N, drawn by the seed.", least=2)
     ] = None
     quick: Annotated[
         bool,
-        Option("Use 50 stories per part, no Table 1; takes minutes.", group="Input"),
+        input_option("Use 50 stories per part, no Table 1; takes minutes."),
     ] = False
     runs: Annotated[
         tuple[Path, ...],
-        Option(
+        input_option(
             "A run of 'stories generate' or 'chain' on --part test, for Tables 4-6 and 15-17; may "
             "be repeated.",
             metavar="RUN.json",
-            group="Input",
         ),
     ] = ()
     judge: Annotated[
-        str, Option("Experts that judge the runs; they must not have ranked any.", group="Model")
+        str, model_option("Experts that judge the runs; they must not have ranked any.")
     ] = "minilm"
     seed: Seed = 0
 
@@ -108,28 +106,28 @@ class StoriesOptions(Options):
 class IntegrityOptions(Options):
     """What the tables of the Moral Integrity Corpus are measured on: files and names of models."""
 
-    mic: Annotated[Path | None, _file("MIC.csv; else MORALSCOPE_DATA/mic/MIC.csv.")] = None
+    mic: Annotated[Path | None, file_option("MIC.csv; else MORALSCOPE_DATA/mic/MIC.csv.")] = None
     generated: Annotated[
         Path | None,
-        _file("Rules of generators: JSONL with model (a row of Table 1), prompt, reply, rule."),
+        file_option(
+            "Rules of generators: JSONL with model (a row of Table 1), prompt, reply, rule."
+        ),
     ] = None
     ratings: Annotated[
         Path | None,
-        _file("People's columns of Table 1: the jsonl export of a 'rule-ratings' project."),
+        file_option("People's columns of Table 1: the jsonl export of a 'rule-ratings' project."),
     ] = None
     experts: Annotated[
-        str | None, Option("Attribute experts for Table 3: a name or a folder.", group="Model")
+        str | None, model_option("Attribute experts for Table 3: a name or a folder.")
     ] = None
     columns: AnnotationColumns = None
     malformed: Malformed = "stop"
-    encoder: Annotated[
-        str, Option("Encoder for the SBERT row; 'none' skips it.", group="Model")
-    ] = "minilm"
+    encoder: Annotated[str, model_option("Encoder for the SBERT row; 'none' skips it.")] = "minilm"
     bertscore: Annotated[
-        str, Option("minilm, mpnet, scripted, a folder, a hub id, or 'none'.", group="Model")
+        str, model_option("minilm, mpnet, scripted, a folder, a hub id, or 'none'.")
     ] = "minilm"
     max_exchanges: Annotated[
-        int | None, Option("Measure on only N, drawn by the seed.", least=2, group="Input")
+        int | None, input_option("Measure on only N, drawn by the seed.", least=2)
     ] = None
     seed: Seed = 0
 
@@ -145,7 +143,7 @@ class AllOptions(Options):
         tuple[str, ...], _listed("Experts for Moral Stories, separated by commas.")
     ] = (DEFAULT_EXPERTS,)
     quick: Annotated[
-        bool, Option("Moral Stories on 50 stories per part, without Table 1.", group="Input")
+        bool, input_option("Moral Stories on 50 stories per part, without Table 1.")
     ] = False
     seed: Seed = 0
 

@@ -14,7 +14,7 @@ pairs is not certain; three pairs say nothing at all.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 import numpy as np
@@ -54,22 +54,22 @@ def correlate(
         labels = np.asarray(groups)
         for name in sorted(set(groups)):
             chosen = labels == name
-            within[name] = _correlate(first[chosen], second[chosen], seed, {})
-    return _correlate(first, second, seed, within)
+            within[name] = _correlate(first[chosen], second[chosen], seed)
+    return replace(_correlate(first, second, seed), within=within)
 
 
-def _correlate(x: Floats, y: Floats, seed: int, within: Mapping[str, Correlation]) -> Correlation:
+def _correlate(x: Floats, y: Floats, seed: int) -> Correlation:
     n = len(x)
     if not has_spread(x, y):
-        return undefined(n, within)
+        return undefined(n)
     from scipy.stats import pearsonr
 
     test = pearsonr(x, y)
     r, p = float(test.statistic), float(test.pvalue)
     if n < _FEW:
-        return _fisher(r, p, n, _OF_R, within)
+        return _fisher(r, p, n, _OF_R)
     draws = [_row_correlations(x[pairs], y[pairs]) for pairs in resampled_indices(n, seed)]
-    return _with_interval(r, p, n, np.concatenate(draws), within)
+    return _with_interval(r, p, n, np.concatenate(draws))
 
 
 def has_spread(x: Floats, y: Floats) -> bool:
@@ -77,10 +77,10 @@ def has_spread(x: Floats, y: Floats) -> bool:
     return len(x) >= 3 and bool(np.ptp(x) > 0) and bool(np.ptp(y) > 0)
 
 
-def undefined(n: int, within: Mapping[str, Correlation] | None = None) -> Correlation:
+def undefined(n: int) -> Correlation:
     """Return the correlation of pairs that have none."""
     nan = float("nan")
-    return Correlation(nan, nan, nan, nan, n, "", within or {})
+    return Correlation(nan, nan, nan, nan, n, "")
 
 
 def _row_correlations(x: Floats, y: Floats) -> Floats:
@@ -136,27 +136,19 @@ def kendall(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correla
     return _with_interval(tau, p, n, _tau_draws(first, second, seed))
 
 
-def _fisher(
-    value: float,
-    p: float,
-    n: int,
-    kind: tuple[float, int],
-    within: Mapping[str, Correlation] | None = None,
-) -> Correlation:
+def _fisher(value: float, p: float, n: int, kind: tuple[float, int]) -> Correlation:
     variance, less = kind
     low, high = -1.0, 1.0
     if n > less:
         middle, half = np.arctanh(value * n / (n + 1)), np.sqrt(variance / (n - less))
         low = min(value, float(np.tanh(middle - _NORMAL_97_5 * half)))
         high = max(value, float(np.tanh(middle + _NORMAL_97_5 * half)))
-    return Correlation(value, p, low, high, n, stars(p), within or {})
+    return Correlation(value, p, low, high, n, stars(p))
 
 
-def _with_interval(
-    value: float, p: float, n: int, draws: Floats, within: Mapping[str, Correlation] | None = None
-) -> Correlation:
+def _with_interval(value: float, p: float, n: int, draws: Floats) -> Correlation:
     low, high = percentile_interval(draws[np.isfinite(draws)][None])
-    return Correlation(value, p, float(low[0]), float(high[0]), n, stars(p), within or {})
+    return Correlation(value, p, float(low[0]), float(high[0]), n, stars(p))
 
 
 def _spearman_of(x: Ints, y: Ints) -> float:

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from moralscope.core.errors import GateNotMet, InputError, UnknownName
-from moralscope.core.registry import did_you_mean
+from moralscope.core.errors import GateNotMet, InputError
+from moralscope.core.registry import require_known
 
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -110,8 +110,7 @@ def parse_gate(expression: str, names: Iterable[str]) -> Gate:
             raise InputError(f"--gate {what}", _EXAMPLE)
         name, sign, limit = match[1].lower(), match[2], float(match[3])
         limit = limit / 100 if match[4] else limit
-        if name not in known:
-            raise UnknownName(f"--gate knows no figure '{name[:60]}'", did_you_mean(name, known))
+        require_known(name, known, f"--gate knows no figure '{name[:60]}'")
         if not math.isfinite(limit):
             raise InputError(f"--gate holds {match[3]}, which is too large", _EXAMPLE)
         conditions.append(Condition(name, sign, limit))

@@ -18,7 +18,7 @@ import numpy as np
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.extras import require_extra
 from moralscope.core.protocols import Matrix
-from moralscope.io.files import check_writable, file_size, write_whole
+from moralscope.io.files import check_writable, file_size, half_file, write_whole
 from moralscope.models.language import load_language_model
 from moralscope.models.language.gguf_header import read_header
 from moralscope.models.language.steering import SteeringVector, VectorInfo, load_vector, save_vector
@@ -85,8 +85,7 @@ def write_gguf(vector: SteeringVector, path: Path) -> None:
 
     if 1 in vector.info.layers:
         raise InputError("llama.cpp cannot steer the first layer", "make it of layers 2 and above")
-    half = path.with_name(f".{path.name}.part")
-    try:
+    with half_file(path, "choose another place") as half:
         writer = GGUFWriter(half, _ARCHITECTURE)
         writer.add_string(f"{_ARCHITECTURE}.model_hint", vector.info.model)
         writer.add_uint32(f"{_ARCHITECTURE}.layer_count", len(vector.info.layers))
@@ -96,11 +95,6 @@ def write_gguf(vector: SteeringVector, path: Path) -> None:
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
         writer.close()
-        half.replace(path)
-    except OSError as error:
-        half.unlink(missing_ok=True)
-        problem = f"{path} could not be written ({error.strerror})"
-        raise StoreError(problem, "choose another place") from error
 
 
 def read_gguf(path: Path) -> dict[int, Matrix]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from moralscope.axes.language import Asking
 from moralscope.core.protocols import Floats
-from moralscope.core.records import Decoding
+from moralscope.core.records import Decoding, grouped
 from moralscope.rules.audit import AuditModels
 from moralscope.rules.records import Exchange
 from moralscope.steer.contrasts import (
@@ -164,9 +164,9 @@ def preferences(asking: Asking, contrasts: Sequence[ContrastPair]) -> Floats:
     likely = asking.model.log_probabilities(
         [before for before, *_ in texts], [list(sides) for _, *sides in texts]
     )
-    groups: dict[str, list[float]] = {}
-    for at, (pair, (wanted, unwanted)) in enumerate(zip(contrasts, likely, strict=True)):
-        groups.setdefault(pair.prompt or f"pair {at}", []).append(wanted.mean - unwanted.mean)
+    prompts = (pair.prompt or f"pair {at}" for at, pair in enumerate(contrasts))
+    gaps = (wanted.mean - unwanted.mean for wanted, unwanted in likely)
+    groups = grouped(zip(prompts, gaps, strict=True))
     return np.array([np.mean(values) for values in groups.values()])
 
 

@@ -6,9 +6,18 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.axes.options import AxisFile, AxisOptions, FitName, TemplateName, split_names
-from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.options import Option, Options, Seed
-from moralscope.core.registry import did_you_mean
+from moralscope.core.errors import InputError
+from moralscope.core.options import (
+    Option,
+    Options,
+    Seed,
+    file_option,
+    gate_option,
+    input_option,
+    model_option,
+    output_option,
+)
+from moralscope.core.registry import require_known
 from moralscope.models.options import DEFAULT_EXPERTS, EncoderName, ExpertsName, FormName
 
 AXES = ("choice", "direction")  # what an edit can keep, and what is measured before and after
@@ -31,37 +40,26 @@ class EditOptions(Options):
     """
 
     encoder: EncoderName = "minilm"
-    remove: Annotated[str, Option("gender, or a name of your own with --pairs.", group="Input")] = (
-        "gender"
-    )
+    remove: Annotated[str, input_option("gender, or a name of your own with --pairs.")] = "gender"
     pairs: Annotated[
         Path | None,
-        Option(
-            "Your pairs: CSV first,second[,kind], or a YAML list.",
-            metavar="FILE",
-            group="Input",
-            http=False,
-        ),
+        file_option("Your pairs: CSV first,second[,kind], or a YAML list.", http=False),
     ] = None
     source: Annotated[
         str,
-        Option("Make gender from: template, pairs, or both.", choices=SOURCES, group="Input"),
+        input_option("Make gender from: template, pairs, or both.", choices=SOURCES),
     ] = "both"
     keep: Annotated[
         tuple[str, ...],
-        Option(
-            "Axes that must stay: choice,direction, one, or none.", metavar="AXES", group="Model"
-        ),
+        model_option("Axes that must stay: choice,direction, one, or none.", metavar="AXES"),
     ] = AXES
-    strength: Annotated[
-        float, Option("0 removes nothing, 1 all of it.", least=0, most=1, group="Model")
-    ] = 1.0
-    components: Annotated[
-        int, Option("Leading components of the pairs.", least=1, group="Model")
-    ] = 8
+    strength: Annotated[float, model_option("0 removes nothing, 1 all of it.", least=0, most=1)] = (
+        1.0
+    )
+    components: Annotated[int, model_option("Leading components of the pairs.", least=1)] = 8
     save: Annotated[
         Path | None,
-        Option("Save the edit (safetensors).", metavar="FILE", group="Output", http=False),
+        output_option("Save the edit (safetensors).", metavar="FILE", http=False),
     ] = None
     seed: Seed = 0
 
@@ -70,8 +68,7 @@ class EditOptions(Options):
         keep = split_names(self.keep)
         keep = () if keep == ("none",) else keep
         for axis in keep:
-            if axis not in AXES:
-                raise UnknownName(f"there is no axis '{axis}' to keep", did_you_mean(axis, AXES))
+            require_known(axis, AXES, f"there is no axis '{axis}' to keep")
         object.__setattr__(self, "keep", keep)
 
 
@@ -83,18 +80,10 @@ class TeachOptions(Options):
     fit: FitName = "pca"
     axis_file: AxisFile = None
     template: TemplateName = "moral"
-    reach: Annotated[
-        float, Option("How far a correction carries to other actions.", group="Model")
-    ] = 1.0
+    reach: Annotated[float, model_option("How far a correction carries to other actions.")] = 1.0
     save: Annotated[
         Path | None,
-        Option(
-            "Save the taught direction.",
-            flag="--save-axis",
-            metavar="FILE",
-            group="Output",
-            http=False,
-        ),
+        output_option("Save the taught direction.", flag="--save-axis", metavar="FILE", http=False),
     ] = None
     seed: Seed = 0
 
@@ -118,12 +107,11 @@ _LAYERS = re.compile(r"\s*(\d{1,4})(?:\s*-\s*(\d{1,4}))?\s*")
 _MOST_LAYERS = 1000
 SteeredName = Annotated[
     str,
-    Option(
+    model_option(
         "A local language model: smollm2, gemma3-270m, tinyllama, stories, scripted, a folder (an "
         "adapter too), or a hub id.",
         short="-m",
         metavar="NAME",
-        group="Model",
     ),
 ]
 
@@ -142,11 +130,9 @@ class SteerMakeOptions(Options):
     form: FormName = "auto"
     pairs: Annotated[
         str,
-        Option(
+        file_option(
             "declining (ours: declining harm, not helping with it), moral-stories (their actions), "
-            "or a table with wanted, unwanted and, for replies, prompt.",
-            metavar="FILE",
-            group="Input",
+            "or a table with wanted, unwanted and, for replies, prompt."
         ),
     ] = "declining"
     layers: Annotated[
@@ -176,9 +162,9 @@ class SteerMakeOptions(Options):
             "replies to these move by 0.8 nats."
         ),
     ] = False
-    save: Annotated[
-        Path, Option("Save the vector (safetensors).", metavar="FILE", group="Output")
-    ] = Path("steering.safetensors")
+    save: Annotated[Path, output_option("Save the vector (safetensors).", metavar="FILE")] = Path(
+        "steering.safetensors"
+    )
     seed: Seed = 0
 
     def __post_init__(self) -> None:
@@ -201,40 +187,34 @@ class SteerCheckOptions(Options):
     ]
     model: Annotated[
         str | None,
-        Option(
+        model_option(
             "The language model that the vector was made for.",
             short="-m",
             metavar="NAME",
             shown="the one that the vector names",
-            group="Model",
         ),
     ] = None
     form: FormName = "auto"
     pairs: Annotated[
         str | None,
-        Option(
+        file_option(
             "Pairs that show what is wanted, other than those that made the vector.",
-            metavar="FILE",
             shown="ours: declining harm, held out",
-            group="Input",
         ),
     ] = None
     survey: Annotated[
         str | None,
-        Option(
+        file_option(
             "Dilemmas to ask, with better and breaks1, breaks2, … (a table as for survey).",
-            metavar="FILE",
             shown="ours",
-            group="Input",
         ),
     ] = None
     target: Annotated[
         str,
-        Option(
+        input_option(
             "Rules (of 'breaks') and foundations that the vector is meant to change; all others "
             "should stay.",
             metavar="A[,B]",
-            group="Input",
         ),
     ] = "harm,care"
     replies: Annotated[
@@ -244,13 +224,9 @@ class SteerCheckOptions(Options):
     experts: ExpertsName = DEFAULT_EXPERTS
     gate: Annotated[
         str | None,
-        Option(
+        gate_option(
             'Exit 3 unless it holds, e.g. "collateral<=0.5 and perplexity<=20% and '
-            'wanted>=0.3". An unknown figure lists all there are.',
-            metavar="EXPR",
-            least=1,
-            most=500,
-            group="Output",
+            'wanted>=0.3". An unknown figure lists all there are.'
         ),
     ] = None
     seed: Seed = 0
@@ -268,7 +244,7 @@ class SteerExportOptions(Options):
             choices=FORMATS,
         ),
     ]
-    save: Annotated[Path, Option("The file to write.", metavar="FILE", group="Output")]
+    save: Annotated[Path, output_option("The file to write.", metavar="FILE")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,9 +256,9 @@ class SteerImportOptions(Options):
         Option("A GGUF control vector, or lm-eval's .pt.", argument=True, metavar="FILE"),
     ]
     model: SteeredName = "smollm2"
-    save: Annotated[
-        Path, Option("Save the vector (safetensors).", metavar="FILE", group="Output")
-    ] = Path("steering.safetensors")
+    save: Annotated[Path, output_option("Save the vector (safetensors).", metavar="FILE")] = Path(
+        "steering.safetensors"
+    )
 
 
 def parse_layers(text: str) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import Pair
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import did_you_mean, require_known
 from moralscope.io.documents import Document, read_document, shipped_toml
 from moralscope.io.tables import Layout, TableFile
 
@@ -75,10 +75,7 @@ def _from_rows(name: str, rows: Iterable[Row], source: str) -> DirectionPairs:
             raise _wrong(source, line, "has a pair without two texts")
         if first == second:
             raise _wrong(source, line, f"pairs {first!r} with itself")
-        if kind not in contexts:
-            raise UnknownName(
-                f"{source} line {line} has the unknown kind '{kind}'", did_you_mean(kind, contexts)
-            )
+        require_known(kind, contexts, f"{source} line {line} has the unknown kind '{kind}'")
         if (first, second) in words:
             raise _wrong(source, line, f"repeats the pair {first!r}, {second!r}")
         words.append((first, second))

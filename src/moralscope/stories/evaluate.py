@@ -15,7 +15,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
 from moralscope.core.protocols import ExpertSet, Report
 from moralscope.core.records import NOT_ADVICE, RunRecord, Statistics
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.stats.calibration import at_temperature, expected_calibration_error, fit_temperature
 from moralscope.stories.evaluation import (
     Confusion,
@@ -138,11 +138,9 @@ def evaluate(
     [('action', 2)]
     """
     options = options or EvaluateOptions()
-    if options.part not in PARTS:
-        raise InputError(f"there is no part '{options.part}'", did_you_mean(options.part, PARTS))
+    require_known(options.part, PARTS, f"there is no part '{options.part}'")
     for split in options.splits:
-        if split not in SPLITS:
-            raise InputError(f"there is no split '{split}'", did_you_mean(split, SPLITS))
+        require_known(split, SPLITS, f"there is no split '{split}'")
     names = options.tasks or [name for name in experts.tasks if name in classification_tasks()]
     for name in names:
         experts.expert(name)  # an absent one is refused by name, before any work

@@ -12,7 +12,7 @@ part at hand, which is the published test part: no figure on ETHICS is ever repo
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,21 +52,9 @@ ETHICS_TURNS = 3  # an epoch has a third of it: it helps beside the stories, and
 LONGEST = 400  # characters: longer scenarios are posts, not actions
 REFINEMENT = "consequence|context+action+draft+label"
 Drafts = Mapping[tuple[str, str], Sequence[tuple[str, str]]]  # (id, target) → (text, label)
+TURNS = 4  # an epoch has one reversed, one restated and one swapped norm a story, the next others
+RESTATED, SWAPPED = 0.4, 0.4  # weights in the loss
 SWAPPED_DECIDES = 0.25  # told apart easily: the official and the reversed pairs shall decide
-
-
-@dataclass(frozen=True, slots=True)
-class ContrastWeights:
-    """How much contrast: in how many turns wordings change, and each kind's weight in the loss.
-
-    An epoch has one reversed, one restated and one swapped norm a story; the next epoch has others,
-    until the turns are through.
-    """
-
-    turns: int = 4
-    reversed_weight: float = 1.0
-    restated_weight: float = 0.4
-    swapped_weight: float = 0.4
 
 
 def official_examples(
@@ -80,27 +68,23 @@ def official_examples(
 
 
 def contrast_examples(
-    task: ClassificationTask, stories: Sequence[MoralStory], contrast: ContrastWeights, seed: int
+    task: ClassificationTask, stories: Sequence[MoralStory], reversed_weight: float, seed: int
 ) -> list[TrainingExample]:
     """Return reversed, restated and swapped pairs; wordings differ from story to story."""
     rng = np.random.default_rng((seed, len(task.name)))
     examples: list[TrainingExample] = []
-    for turn in range(contrast.turns):
+    for turn in range(TURNS):
         swapped = swap_norms(stories, int(rng.integers(1 << 31)))
         for story in stories:
             variant = int(rng.integers(VARIANTS))
             kinds = (
-                (
-                    reverse_norm(story.norm or "", variant=variant),
-                    _FLIPPED,
-                    contrast.reversed_weight,
-                ),
-                (restate_norm(story.norm or "", variant=variant), _SAME, contrast.restated_weight),
-                (swapped.get(story.id), _UNRELATED, contrast.swapped_weight),
+                (reverse_norm(story.norm or "", variant=variant), _FLIPPED, reversed_weight),
+                (restate_norm(story.norm or "", variant=variant), _SAME, RESTATED),
+                (swapped.get(story.id), _UNRELATED, SWAPPED),
             )
             for norm, labels, weight in kinds:
                 rows = _with_norm(task, story, norm, labels, weight)
-                examples += [replace(row, turn=(turn, contrast.turns)) for row in rows]
+                examples += [replace(row, turn=(turn, TURNS)) for row in rows]
     return examples
 
 

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import (
+    Option,
+    Options,
+    Seed,
+    file_option,
+    input_option,
+    model_option,
+    output_option,
+)
 from moralscope.core.records import Decoding
 from moralscope.models.options import DEFAULT_EXPERTS, EncoderName, ExpertsName, SteerFile
 from moralscope.models.training.options import TrainOptions
@@ -22,18 +30,11 @@ CATEGORIES = ("morality-ethics", "social-norms", "advice", "description")  # of 
 
 StoriesFile = Annotated[
     Path | None,
-    Option(
-        "Stories, one JSON object per line; else your Moral Stories.",
-        metavar="FILE",
-        group="Input",
-        http=False,
-    ),
+    file_option("Stories, one JSON object per line; else your Moral Stories.", http=False),
 ]
 CopiedStories = Annotated[
     Path | None,
-    Option(
-        "Stories; by default the records' copies.", flag="--stories", metavar="FILE", group="Input"
-    ),
+    file_option("Stories; by default the records' copies.", flag="--stories"),
 ]
 Runs = Annotated[
     tuple[Path, ...],
@@ -55,7 +56,7 @@ class StoriesInput(Options):
     ] = None
     malformed: Annotated[
         str,
-        Option("At a malformed line: stop, or skip it.", choices=("stop", "skip"), group="Input"),
+        input_option("At a malformed line: stop, or skip it.", choices=("stop", "skip")),
     ] = "stop"
 
 
@@ -74,10 +75,8 @@ class SplitInput(StoriesInput):
     encoder: EncoderName = "minilm"
     membership: Annotated[
         Path | None,
-        Option(
-            "Save the stories (JSONL) with these splits as their membership.",
-            metavar="FILE",
-            group="Output",
+        output_option(
+            "Save the stories (JSONL) with these splits as their membership.", metavar="FILE"
         ),
     ] = None
 
@@ -106,10 +105,9 @@ class ReverseInput(Options):
     ] = ()
     file: Annotated[
         Path | None,
-        Option(
+        input_option(
             "Stories (JSONL) whose norms are reversed; else those of MORALSCOPE_DATA.",
             metavar="STORIES",
-            group="Input",
         ),
     ] = None
 
@@ -139,10 +137,9 @@ class NormsInput(Options):
     ] = "stop"
     items: Annotated[
         Path | None,
-        Option(
+        output_option(
             "Write the norms (CSV) for 'annotate init --task story-writing --items'.",
             metavar="FILE",
-            group="Output",
         ),
     ] = None
 
@@ -193,22 +190,18 @@ class ChainOptions(Options):
     journal lies beside it. `block` is how many stories are worked on at once.
     """
 
-    target: Annotated[str, Option("moral, immoral or both.", group="Input")] = "both"
+    target: Annotated[str, input_option("moral, immoral or both.")] = "both"
     decoding: Decoding | None = None
-    limit: Annotated[
-        int | None, Option("The first N stories that can be run.", least=1, group="Input")
-    ] = None
+    limit: Annotated[int | None, input_option("The first N stories that can be run.", least=1)] = (
+        None
+    )
     seed: Seed = 0
     block: int | None = None
     only: str | None = None
     out: Path | None = None
     resume: Annotated[
         bool,
-        Option(
-            "Resume a run that was killed, or start over.",
-            flag="--resume/--no-resume",
-            group="Output",
-        ),
+        output_option("Resume a run that was killed, or start over.", flag="--resume/--no-resume"),
     ] = True
     count: Annotated[
         int, Option("Candidates per step.", short="-n", least=1, most=MAX_COUNT, group="Sampling")
@@ -267,26 +260,23 @@ class TextsInput(Options):
     stories: StoriesFile = None
     generator: Annotated[
         str,
-        Option(
+        model_option(
             "stories (smollm2 with the shipped adapter), smollm2, gemma3-270m, scripted, a local "
             "folder, a hub id, or openai:MODEL (served at $OPENAI_BASE_URL).",
             short="-g",
-            group="Model",
         ),
     ] = "stories"
     steer: SteerFile = None
     split: Annotated[
-        str, Option("norm_distance, lexical_bias or minimal_pairs.", choices=SPLITS, group="Input")
+        str, input_option("norm_distance, lexical_bias or minimal_pairs.", choices=SPLITS)
     ] = "norm_distance"
     part: Annotated[
         str | None,
-        Option("Only the split's train, dev or test stories.", choices=PARTS, group="Input"),
+        input_option("Only the split's train, dev or test stories.", choices=PARTS),
     ] = None
     beside: Annotated[
         tuple[Path, ...],
-        Option(
-            "Other runs to show next to this one in the report.", metavar="RUN.json", group="Output"
-        ),
+        output_option("Other runs to show next to this one in the report.", metavar="RUN.json"),
     ] = ()
 
 
@@ -320,15 +310,12 @@ class ChainInput(TextsInput):
     experts: ExpertsName = DEFAULT_EXPERTS
     show: Annotated[
         str | None,
-        Option(
+        output_option(
             "Print this story's whole path as a tree. Without --out only this story is run.",
             metavar="ID",
-            group="Output",
         ),
     ] = None
-    explain: Annotated[
-        bool, Option("Draw the recipe and say what each step does.", group="Output")
-    ] = False
+    explain: Annotated[bool, output_option("Draw the recipe and say what each step does.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,17 +326,13 @@ class EvaluateOptions(Options):
     """
 
     tasks: Annotated[
-        tuple[str, ...], Option("Comma-separated rows of the task table; else all.", group="Input")
+        tuple[str, ...], input_option("Comma-separated rows of the task table; else all.")
     ] = ()
     splits: Annotated[
         tuple[str, ...],
-        Option(
-            "norm_distance, lexical_bias, minimal_pairs, or all.", flag="--split", group="Input"
-        ),
+        input_option("norm_distance, lexical_bias, minimal_pairs, or all.", flag="--split"),
     ] = ()
-    part: Annotated[str, Option("test, dev, or all: every story of the file.", group="Input")] = (
-        "test"
-    )
+    part: Annotated[str, input_option("test, dev, or all: every story of the file.")] = "test"
     reversed: Annotated[
         bool, Option("Also measure reversed and swapped norms.", flag="--reversed/--no-reversed")
     ] = True
@@ -358,7 +341,7 @@ class EvaluateOptions(Options):
         bool, Option("Also fit a temperature on dev.", flag="--calibrate/--no-calibrate")
     ] = True
     max_stories: Annotated[
-        int | None, Option("Measure on only N, drawn by the seed.", least=2, group="Input")
+        int | None, input_option("Measure on only N, drawn by the seed.", least=2)
     ] = None
     seed: Seed = 0
 
@@ -379,7 +362,7 @@ class EvaluateInput(Options):
     """Which experts are measured on which stories."""
 
     experts: ExpertsName = DEFAULT_EXPERTS
-    against: Annotated[str | None, Option("A second set, for paired tests.", group="Model")] = None
+    against: Annotated[str | None, model_option("A second set, for paired tests.")] = None
     stories: StoriesFile = None
 
 
@@ -391,7 +374,7 @@ class MetricsInput(Options):
     stories: CopiedStories = None
     judge: Annotated[
         str | None,
-        Option("Experts that did not rank: minilm, mpnet, scripted, or a folder.", group="Model"),
+        model_option("Experts that did not rank: minilm, mpnet, scripted, or a folder."),
     ] = None
 
 
@@ -422,10 +405,9 @@ class StoriesTrainOptions(TrainOptions):
     stories: StoriesFile = None
     drafts: Annotated[
         Path | None,
-        Option(
+        input_option(
             "Texts: a run of 'stories chain consequence-ranking' on the train part, from whose "
             "candidates refinement is learnt.",
             metavar="RUN.json",
-            group="Input",
         ),
     ] = None

@@ -10,8 +10,7 @@ from functools import cache
 from typing import TypeVar
 
 from moralscope.core.decode import decode
-from moralscope.core.errors import UnknownName
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.io.documents import shipped_toml
 from moralscope.stories.options import PARTS, SPLITS
 
@@ -83,10 +82,8 @@ class StoriesPaper:
 
     def training(self, task: str, split: str) -> list[str]:
         """Return a cell of Table 14 as what `stories train --recipe paper --set` takes."""
-        if task not in self.table14:
-            raise UnknownName(f"Table 14 has no '{task}'", did_you_mean(task, self.table14))
-        if split not in SPLITS:
-            raise UnknownName(f"there is no split '{split}'", did_you_mean(split, SPLITS))
+        require_known(task, self.table14, f"Table 14 has no '{task}'")
+        require_known(split, SPLITS, f"there is no split '{split}'")
         row = self.table14[task]
         settings = {"learning_rate": _LEARNING_RATE, **{k: row[k][split] for k in _TRAINED}}
         return [f"{name}={value}" for name, value in settings.items()]

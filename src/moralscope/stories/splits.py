@@ -15,7 +15,8 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.registry import did_you_mean
+from moralscope.core.records import grouped
+from moralscope.core.registry import require_known
 from moralscope.stories.options import PARTS, SPLITS
 from moralscope.stories.reading import KINDS
 from moralscope.stories.stats import split_lemmas, tokens
@@ -251,9 +252,7 @@ def _by_cluster(clusters: NormClusters, size: int) -> dict[str, str]:
     none fits, the smallest is held out whole; where fewer than three are left for three parts,
     dev, then test, stays empty.
     """
-    members: dict[int, list[str]] = {}
-    for story in sorted(clusters.of):
-        members.setdefault(clusters.of[story], []).append(story)
+    members = grouped((clusters.of[story], story) for story in sorted(clusters.of))
     left = sorted(members, key=lambda index: (-clusters.isolation[index], members[index][0]))
     chosen: dict[str, str] = {}
     for part in ("test", "dev"):
@@ -271,10 +270,8 @@ def _by_cluster(clusters: NormClusters, size: int) -> dict[str, str]:
 
 
 def _check(split: str, kind: str) -> None:
-    if split not in SPLITS:
-        raise InputError(f"there is no split '{split}'", did_you_mean(split, SPLITS))
-    if kind not in KINDS:
-        raise InputError(f"there is no split of '{kind}'", did_you_mean(kind, KINDS))
+    require_known(split, SPLITS, f"there is no split '{split}'")
+    require_known(kind, KINDS, f"there is no split of '{kind}'")
 
 
 def _enough(scored: Mapping[str, object], split: str, kind: str) -> None:

@@ -14,6 +14,8 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from moralscope.core.errors import InputError
 from moralscope.core.extras import missing_extra
 from moralscope.core.options import chosen_options, plain_options
@@ -81,8 +83,6 @@ def find_topics(
     stories: Sequence[MoralStory], *, count: int = TOPICS, seed: int = 0
 ) -> tuple[Topic, ...]:
     """Return the topics, most frequent first; the same stories and seed give the same topics."""
-    import numpy as np
-
     try:
         from gensim.corpora import Dictionary
         from gensim.models import LdaModel

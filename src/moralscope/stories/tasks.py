@@ -134,18 +134,8 @@ def markers() -> tuple[str, ...]:
 
 def path_row(story: MoralStory, orientation: str) -> dict[str, str | None]:
     """Return one path of a story as the row that `pair` and `prompt` read."""
-    return {
-        "norm": story.norm,
-        "situation": story.situation,
-        "intention": story.intention,
-        "action": story.action(orientation),
-        "consequence": story.consequence(orientation),
-        "moral_action": story.moral_action,
-        "immoral_action": story.immoral_action,
-        "moral_consequence": story.moral_consequence,
-        "immoral_consequence": story.immoral_consequence,
-        "orientation": orientation,
-    }
+    path = {"action": story.action(orientation), "consequence": story.consequence(orientation)}
+    return {**story.sentences, **path, "orientation": orientation}
 
 
 def samples(task: ClassificationTask, stories: Iterable[MoralStory]) -> Iterator[LabelledPair]:

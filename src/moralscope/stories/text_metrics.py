@@ -16,25 +16,24 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import RunRecord, SampleInterval, Statistics
-from moralscope.stats.text import (
+from moralscope.stats.text.diversity import (
     DISTINCT_SIGNATURE,
+    compare_distinct,
+    distinct,
+    measure_distinct,
+)
+from moralscope.stats.text.overlap import bleu_signature, bleu_sums, rouge_signature, rouge_table
+from moralscope.stats.text.sums import (
     PairedComparison,
     Sums,
     SystemComparison,
-    bleu_signature,
-    bleu_sums,
     compare,
-    compare_distinct,
     corrected,
-    distinct,
     mean_sums,
     measure,
-    measure_distinct,
     perplexity_sums,
-    rouge_signature,
-    rouge_table,
-    words,
 )
+from moralscope.stats.text.words import words
 from moralscope.stories.options import MetricsOptions
 from moralscope.stories.paper import PaperText, load_generation_paper
 from moralscope.stories.story import ORIENTATIONS, MoralStory

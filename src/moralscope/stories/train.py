@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, chosen_options
 from moralscope.core.records import RunRecord
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.models.store import Progress, data_file
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.heads import Head
@@ -37,7 +37,6 @@ from moralscope.stories.examples import (
     ETHICS_TASKS,
     REFINEMENT,
     UNRELATED,
-    ContrastWeights,
     behaviour_examples,
     contrast_examples,
     dev_examples,
@@ -151,8 +150,8 @@ def train_task(
     """
     chosen = chosen_options(StoriesTrainOptions, options, fields)
     known = [ALL, TEXTS, *classification_tasks(), *generation_tasks()]
-    if chosen.task is not None and chosen.task not in known:
-        raise InputError(f"there is no task '{chosen.task}'", did_you_mean(chosen.task, known))
+    if chosen.task is not None:
+        require_known(chosen.task, known, f"there is no task '{chosen.task}'")
     default = TEXTS if _is_text(chosen.task or "") else "experts"
     recipe = chosen_recipe(StoriesRecipe, chosen, default, task=chosen.task)
     if recipe.task not in known:
@@ -246,12 +245,11 @@ class ExpertSource(_StoriesSource):
             for task in tasks
         }
         train: list[TrainingExample] = []
-        weights = ContrastWeights(reversed_weight=recipe.reversed_weight)
         for task in tasks:
             stories = parts[task.name]["train"]
             train += official_examples(task, stories)
             if recipe.contrast and len(task.labels) > UNRELATED:
-                train += contrast_examples(task, stories, weights, recipe.seed)
+                train += contrast_examples(task, stories, recipe.reversed_weight, recipe.seed)
             if recipe.behaviours and not task.grounding:
                 train += behaviour_examples(task, stories)
         if ETHICS in recipe.sources:

@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import (
+    Option,
+    Options,
+    Seed,
+    gate_option,
+    input_option,
+    model_option,
+)
 from moralscope.models.options import (
     DEFAULT_EXPERTS,
     EXPERTS,
@@ -26,14 +33,13 @@ class SurveyOptions(Options):
 
     models: Annotated[
         tuple[str, ...],
-        Option(
+        model_option(
             f"A language model: {', '.join(SPEAKERS)}, a folder, a .gguf file, a hub id, or a "
             "served one (openai:MODEL, ollama:MODEL, anthropic:MODEL); repeat, or use commas, to "
             "compare several.",
             flag="--model",
             short="-m",
             metavar="NAME",
-            group="Model",
             http=SPEAKERS,
         ),
     ] = ("smollm2",)
@@ -53,10 +59,8 @@ class SurveyOptions(Options):
     ] = 3
     limit: Annotated[
         int | None,
-        Option(
-            "Ask only N items, taken evenly from the file; of a corpus, the first N.",
-            least=1,
-            group="Input",
+        input_option(
+            "Ask only N items, taken evenly from the file; of a corpus, the first N.", least=1
         ),
     ] = None
     priorities: Annotated[
@@ -112,13 +116,9 @@ class SurveyOptions(Options):
     ] = None
     gate: Annotated[
         str | None,
-        Option(
+        gate_option(
             'Exit 3 unless it holds for every model, e.g. "order_bias<=0.5 and mass>=0.8". An '
-            "unknown figure lists all there are.",
-            metavar="EXPR",
-            least=1,
-            most=500,
-            group="Output",
+            "unknown figure lists all there are."
         ),
     ] = None
     seed: Seed = 0

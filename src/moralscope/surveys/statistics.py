@@ -31,7 +31,7 @@ from zlib import crc32
 import numpy as np
 
 from moralscope.core.protocols import Floats
-from moralscope.core.records import Interval, SampleInterval
+from moralscope.core.records import Interval, SampleInterval, grouped
 from moralscope.stats.intervals import percentile_interval, wilson
 from moralscope.stats.significance import holm
 from moralscope.surveys.asking import AB, COMPARE, CellAnswer
@@ -344,9 +344,7 @@ def form_mean(
 
 def _of_wordings(answers: Sequence[CellAnswer], count: int) -> Floats:
     """Return (wordings, actions): the mean log-odds in one form, over every order and label."""
-    groups: dict[int, list[CellAnswer]] = {}
-    for answer in answers:
-        groups.setdefault(answer.cell.wording, []).append(answer)
+    groups = grouped((answer.cell.wording, answer) for answer in answers)
     if answers[0].cell.form == COMPARE:
         return np.stack([_of_pairs(group, count) for group in groups.values()])
     placed = [[_placed(_centred(answer), answer, count) for answer in g] for g in groups.values()]

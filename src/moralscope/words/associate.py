@@ -10,7 +10,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import WordVectors
-from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics, values_of
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.stats.summary import Summary, summarise
 from moralscope.words.association import WordAssociation, weat
@@ -207,19 +207,12 @@ def associate_tests(
         rows.append(
             replace(
                 row,
-                effect_size=test.effect_size,
-                low=test.low,
-                high=test.high,
-                statistic=test.statistic,
-                p=test.p.p,
+                **values_of(
+                    test, "effect_size", "low", "high", "statistic", "n_x", "n_y", "missing"
+                ),
+                **values_of(test.p, "p", "exact", "partitions", "compared"),
                 p_low=test.p.low,
                 p_high=test.p.high,
-                exact=test.p.exact,
-                partitions=test.p.partitions,
-                compared=test.p.compared,
-                n_x=test.n_x,
-                n_y=test.n_y,
-                missing=test.missing,
             )
         )
     problems = [row.problem for row in rows if row.problem]

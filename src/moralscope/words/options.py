@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import (
+    Option,
+    Options,
+    Seed,
+    file_option,
+    input_option,
+    model_option,
+    output_option,
+)
 
 VECTORS = "googlenews-26k"
 SETS = "papers"
@@ -15,32 +23,25 @@ CASES = ("exact", "lower")
 
 VectorsName = Annotated[
     str,
-    Option(
+    model_option(
         "googlenews-26k, glove-50, scripted, or a file: word2vec, fastText .vec, GloVe text, "
         "safetensors.",
         short="-v",
-        group="Model",
     ),
 ]
 SetsName = Annotated[
     str,
-    Option(
+    model_option(
         "Association sets A and B: papers, career-family, caliskan-1 … caliskan-10, or a "
-        "YAML/TOML/JSON file with positive and negative words.",
-        group="Model",
+        "YAML/TOML/JSON file with positive and negative words."
     ),
 ]
-Dos = Annotated[
-    Path | None, Option("One word per line; else the papers'.", metavar="FILE", group="Input")
-]
-Donts = Annotated[Path | None, Option("The same for the don'ts.", metavar="FILE", group="Input")]
+Dos = Annotated[Path | None, file_option("One word per line; else the papers'.")]
+Donts = Annotated[Path | None, file_option("The same for the don'ts.")]
 Valence = Annotated[
     Path | None,
-    Option(
-        "Valence ratings, word<TAB>rating; by default AFINN (pip install afinn).",
-        flag="--lexicon",
-        metavar="FILE",
-        group="Input",
+    file_option(
+        "Valence ratings, word<TAB>rating; by default AFINN (pip install afinn).", flag="--lexicon"
     ),
 ]
 
@@ -53,22 +54,20 @@ class AssociateOptions(Options):
     sets: SetsName = SETS
     tests: Annotated[
         str | None,
-        Option(
+        model_option(
             "Run association tests in place of scoring words: all, or names and files (with "
-            "target words x and y), separated by commas.",
-            group="Model",
+            "target words x and y), separated by commas."
         ),
     ] = None
     case: Annotated[
-        str, Option("exact, or lower: look words up in lower case.", choices=CASES, group="Model")
+        str, model_option("exact, or lower: look words up in lower case.", choices=CASES)
     ] = "exact"
     missing: Annotated[
         str,
-        Option(
+        model_option(
             "Words of a test that the vectors lack: leave them out, or use the plural instead "
             "(named in the record).",
             choices=MISSING,
-            group="Model",
         ),
     ] = LEAVE
     permutations: Annotated[
@@ -88,20 +87,19 @@ class ExtractOptions(Options):
 
     vectors: VectorsName = VECTORS
     sets: SetsName = SETS
-    count: Annotated[int, Option("Verbs on each side.", short="-n", least=1, group="Output")] = 50
+    count: Annotated[int, output_option("Verbs on each side.", short="-n", least=1)] = 50
     verbs: Annotated[
         str,
-        Option(
-            "broad: all that can be a verb; strict: mainly verbs; or a file of base forms.",
-            group="Model",
+        model_option(
+            "broad: all that can be a verb; strict: mainly verbs; or a file of base forms."
         ),
     ] = BROAD
     max_words: Annotated[
         int | None,
-        Option("Only the first, most frequent words; by default all.", least=1, group="Model"),
+        model_option("Only the first, most frequent words; by default all.", least=1),
     ] = None
     any_case: Annotated[
-        bool, Option("Read 'Enjoy' as 'enjoy' instead of leaving it out.", group="Model")
+        bool, model_option("Read 'Enjoy' as 'enjoy' instead of leaving it out.")
     ] = False
     valence: Valence = None
     seed: Seed = 0
@@ -134,12 +132,10 @@ class CorporaOptions(Options):
 
     index: Annotated[
         Path | None,
-        Option("CSV of file,year lines, for names without a year.", metavar="FILE", group="Input"),
+        file_option("CSV of file,year lines, for names without a year."),
     ] = None
-    width: Annotated[int, Option("Years per period.", flag="--bin", least=1, group="Input")] = 25
-    words: Annotated[
-        Path | None, Option("Actions, one word per line.", metavar="FILE", group="Input")
-    ] = None
+    width: Annotated[int, input_option("Years per period.", flag="--bin", least=1)] = 25
+    words: Annotated[Path | None, file_option("Actions, one word per line.")] = None
     sets: SetsName = SETS
     runs: Annotated[
         int,

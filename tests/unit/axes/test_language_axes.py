@@ -13,9 +13,9 @@ from moralscope.axes.score import score
 from moralscope.axes.templates import Phrasing
 from moralscope.core.errors import InputError
 from moralscope.core.records import Continuation, to_plain
-from moralscope.models.language import ScriptedModel, load_language_model
+from moralscope.models.language import load_language_model
 from moralscope.models.language.hidden import HiddenStates
-from moralscope.models.language.scripted import PlantedBias
+from moralscope.models.language.scripted import PlantedBias, ScriptedModel
 from moralscope.models.store import Store
 from moralscope.pages import build_page
 

@@ -31,8 +31,19 @@ def basis(base, moral):
     return subspace(pair_components(base, load_pairs("gender").sentences, 4), moral)
 
 
+def gender(basis, strength, encoder, checksum):
+    return Edit(
+        name="gender",
+        basis=basis,
+        strength=strength,
+        encoder=encoder,
+        checksum=checksum,
+        source="pairs",
+    )
+
+
 def make(base, basis, strength=1.0):
-    return EditedEncoder(base, Edit("gender", basis, strength, base.name, base.checksum, "pairs"))
+    return EditedEncoder(base, gender(basis, strength, base.name, base.checksum))
 
 
 def test_the_removed_subspace_is_gone_and_the_moral_vectors_stay(base, basis, moral):
@@ -97,7 +108,7 @@ def test_a_saved_edit_gives_the_same_rows(base, basis, tmp_path):
 
 
 def test_an_edit_for_another_encoder_is_refused(base, basis):
-    other = Edit("gender", basis, 1.0, "mpnet", "f" * 64)
+    other = gender(basis, 1.0, "mpnet", "f" * 64)
     with pytest.raises(InputError, match=r"made for mpnet \(ffff.*not for scripted"):
         EditedEncoder(base, other)
 
@@ -110,7 +121,7 @@ def test_files_that_are_no_edits_are_refused(basis, tmp_path):
     other = tmp_path / "other.safetensors"
     save_file({"weights": basis}, other)
     skewed = tmp_path / "skewed.safetensors"
-    save_edit(Edit("gender", 2 * basis, 1.0, "scripted", "abc"), skewed)
+    save_edit(gender(2 * basis, 1.0, "scripted", "abc"), skewed)
     strong = tmp_path / "strong.safetensors"
     fields = {"name": "g", "encoder": "e", "checksum": "c", "source": "", "strength": 7}
     metadata = {"format": "moralscope.edit/1", "edit": json.dumps(fields)}
@@ -125,7 +136,7 @@ def test_files_that_are_no_edits_are_refused(basis, tmp_path):
 @pytest.mark.parametrize("strength", [-0.1, 1.1, float("nan")])
 def test_strength_outside_zero_to_one_is_refused(basis, strength):
     with pytest.raises(InputError, match="strength is"):
-        Edit("gender", basis, strength, "scripted", "abc")
+        gender(basis, strength, "scripted", "abc")
 
 
 def test_a_direction_along_the_moral_one_leaves_nothing_to_remove(moral):

@@ -5,12 +5,12 @@ import random
 import pytest
 
 from moralscope.core.errors import InputError
+from moralscope.stories import examples
 from moralscope.stories.examples import (
     ETHICS_TASKS,
     REFINEMENT,
     SWAPPED_DECIDES,
     UNRELATED,
-    ContrastWeights,
     behaviour_examples,
     contrast_examples,
     dev_examples,
@@ -44,13 +44,13 @@ NORM_OF = {story.moral_action: story.norm for story in STORIES} | {
 }
 
 
-def lessons(weight):
+@pytest.fixture
+def lessons(monkeypatch):
     """Return two turns of one kind of contrast, told by a weight of its own."""
-    contrast = ContrastWeights(
-        2, **{"reversed_weight": 1, "restated_weight": 2, "swapped_weight": 3}
-    )
-    found = contrast_examples(TASK, STORIES, contrast, seed=3)
-    return [row for row in found if row.weight == weight]
+    for name, number in (("TURNS", 2), ("RESTATED", 2), ("SWAPPED", 3)):
+        monkeypatch.setattr(examples, name, number)
+    found = contrast_examples(TASK, STORIES, 1, seed=3)
+    return lambda weight: [row for row in found if row.weight == weight]
 
 
 def test_official_lessons_are_the_samples():
@@ -64,7 +64,7 @@ def test_official_lessons_are_the_samples():
     assert {row.weight for row in rows} == {1.0}
 
 
-def test_a_reversed_norm_turns_the_label():
+def test_a_reversed_norm_turns_the_label(lessons):
     rows = lessons(1)
     assert len(rows) == 8
     for row in rows:
@@ -74,7 +74,7 @@ def test_a_reversed_norm_turns_the_label():
     assert {row.turn for row in rows} == {(0, 2), (1, 2)}
 
 
-def test_a_restated_norm_keeps_the_label():
+def test_a_restated_norm_keeps_the_label(lessons):
     rows = lessons(2)
     assert len(rows) == 8
     for row in rows:
@@ -83,7 +83,7 @@ def test_a_restated_norm_keeps_the_label():
         assert norm in {restate_norm(NORM_OF[action], variant) for variant in range(8)}
 
 
-def test_a_swapped_norm_does_not_concern():
+def test_a_swapped_norm_does_not_concern(lessons):
     rows = lessons(3)
     assert TASK.labels[UNRELATED] == "does not concern"
     assert len(rows) == 8
@@ -94,17 +94,15 @@ def test_a_swapped_norm_does_not_concern():
 
 
 def test_contrast_is_a_function_of_the_seed():
-    full = ContrastWeights()
-    first, again, other = (contrast_examples(TASK, STORIES, full, seed) for seed in (1, 1, 9))
+    first, again, other = (contrast_examples(TASK, STORIES, 1.0, seed) for seed in (1, 1, 9))
     assert first == again != other
-    weights = {full.reversed_weight, full.restated_weight, full.swapped_weight}
-    assert {row.weight for row in first} == weights
+    assert {row.weight for row in first} == {1.0, 0.4}
 
 
 def test_a_norm_that_cannot_be_read_gives_no_contrast_but_a_swap():
     odd = [MoralStory("c", "Xyzzy plugh.", moral_action="M.", immoral_action="I."), *STORIES]
     assert reverse_norm("Xyzzy plugh.") is None
-    rows = contrast_examples(TASK, odd, ContrastWeights(), seed=0)
+    rows = contrast_examples(TASK, odd, 1.0, seed=0)
     assert {row.label for row in rows if row.pair[1] in ("M.", "I.")} == {UNRELATED}
 
 

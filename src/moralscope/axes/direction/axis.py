@@ -7,9 +7,6 @@ the prompts: they say how much a score hangs on the wording, not on the actions 
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
-
-import numpy as np
 
 from moralscope.axes.build import AxisModels, question_encoder
 from moralscope.axes.direction.fitting import LABELLED, Direction, fit_labelled, fit_pca
@@ -20,17 +17,18 @@ from moralscope.axes.options import ENGLISH, AxisOptions
 from moralscope.axes.parallel import load_parallel
 from moralscope.axes.prompts import (
     Forms,
-    PromptBootstrap,
+    PromptAxis,
     forms_of,
     in_blocks,
     question_config,
     question_rows,
     questions_unread,
+    spans_of,
 )
 from moralscope.axes.records import ActionMap, Anchors, DirectionFigures, MapPoint
 from moralscope.axes.templates import GENDER, Template, load_template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
+from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Paraphrases, Report, Row
 from moralscope.core.records import ActionScore
 from moralscope.io.files import check_writable, model_refs
 from moralscope.words.paper import load_paper as load_choice_paper
@@ -93,7 +91,7 @@ def fit_direction(options: AxisOptions, encoder: Encoder, template: Template) ->
     return fit_pca(encoder, template, actions, labels, seed=options.seed)
 
 
-class DirectionAxis:
+class DirectionAxis(PromptAxis):
     """An `Axis`: scores actions by their projection on a fitted direction.
 
     Parameters
@@ -111,9 +109,8 @@ class DirectionAxis:
     def __init__(
         self, direction: Direction, encoder: Encoder, template: Template, *, seed: int = 0
     ) -> None:
-        self.direction = direction
-        self._encoder, self._template = encoder, template
-        self._bootstrap = PromptBootstrap(len(template.positive), seed=seed)
+        super().__init__(template, seed=seed)
+        self.direction, self._encoder = direction, encoder
 
     @property
     def card(self) -> AxisCard:
@@ -140,21 +137,8 @@ class DirectionAxis:
         """The template that was read and the direction that was fitted."""
         return self._template, self.direction
 
-    def score(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
-    ) -> list[ActionScore]:
-        """Score actions in order; an action's paraphrases join its mean and its interval."""
-        placed = in_blocks(forms_of(actions, paraphrases), self._block, report)
-        return [score for score, _ in placed]
-
     def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> AxisRun:
         """Score the actions of rows and say where they lie on the map of the two components."""
         forms = forms_of([row["action"] for row in rows], paraphrases)
@@ -168,12 +152,14 @@ class DirectionAxis:
         )
         return AxisRun(results=[score for score, _ in placed], statistics={"map": figures})
 
+    def _score_block(self, block: Sequence[Forms]) -> list[ActionScore]:
+        return [score for score, _ in self._block(block)]
+
     def _block(self, block: Sequence[Forms]) -> list[tuple[ActionScore, float]]:
         """Return scores, each with its height on the map."""
         texts = [form for group in block for form in group]
         placed = self.direction.project(question_rows(self._encoder, self._template, texts))
-        starts = np.cumsum([0, *(len(group) for group in block)])
-        groups = [placed[start:end] for start, end in pairwise(starts)]
+        groups = [placed[span] for span in spans_of(block)]
         means = self._bootstrap.means([group[:, :, 0] for group in groups])
         unread = questions_unread(self._encoder, self._template, block)
         return [

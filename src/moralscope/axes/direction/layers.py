@@ -21,7 +21,7 @@ from moralscope.axes.prompts import question_rows
 from moralscope.axes.records import LayerCurve, LayerFigures
 from moralscope.axes.templates import Template, load_template
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
+from moralscope.core.protocols import AxisCard, AxisRun, Paraphrases, Report, Row
 from moralscope.core.records import ModelRef
 from moralscope.io.files import check_writable
 from moralscope.models.language.decoding import check_layers
@@ -144,10 +144,7 @@ class LayeredDirection(DirectionAxis):
         return self._layered
 
     def score_rows(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Sequence[Sequence[str]] | None = None,
-        report: Report | None = None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases = None, report: Report | None = None
     ) -> AxisRun:
         """Score the actions of rows; say what every other layer would have given them."""
         run = super().score_rows(rows, paraphrases, report)

@@ -15,7 +15,7 @@ from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import to_plain, values_of
-from moralscope.io.files import file_size, write_whole
+from moralscope.io.files import read_tensors, write_whole
 
 SCHEMA = "moralscope.axes.direction/1"
 _TENSORS = ("vector", "second", "positions")
@@ -42,19 +42,8 @@ def save_direction(direction: Direction, path: Path) -> None:
 
 def load_direction(path: Path, encoder: Encoder, template: Template) -> Direction:
     """Read a direction; one of another encoder or another template is refused."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        if file_size(path) > _MAX_BYTES:
-            raise InputError(f"{path} is too large for a direction", _REMEDY)
-        with safe_open(path, framework="numpy") as stream:
-            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
-            metadata = stream.metadata() or {}
-    except OSError as error:
-        reason = error.strerror or "is it a folder?"
-        raise InputError(f"{path} cannot be read ({reason})", _REMEDY) from error
-    except SafetensorError as error:
-        raise InputError(f"{path} is not a safetensors file", _REMEDY) from error
+    refused = InputError(f"{path} is not a safetensors file", _REMEDY)
+    tensors, metadata = read_tensors(path, _MAX_BYTES, refused)
     schema = metadata.get("schema", "none")
     if schema != SCHEMA:
         raise InputError(f"{path} has the schema {schema[:60]!r}, not '{SCHEMA}'", _REMEDY)

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from moralscope.core.errors import InputError, StoreError, UnknownName, error_line
+from moralscope.core.errors import InputError, StoreError, error_line
 from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.models.adapters import load_adapter, merge_tensors
 from moralscope.models.classifiers.module import (
     Slices,
@@ -148,11 +148,7 @@ class Experts:
         return self.bits == 8
 
     def _check(self, task: str) -> None:
-        if task not in self.settings.tasks:
-            raise UnknownName(
-                f"'{self.ref.name}' has no expert for '{task}'",
-                did_you_mean(task, self.settings.tasks),
-            )
+        require_known(task, self.settings.tasks, f"'{self.ref.name}' has no expert for '{task}'")
 
     def windows(
         self, pairs: Sequence[Pair], spare: int = 0, most: int | None = None
@@ -323,20 +319,14 @@ class _Expert:
     """One task of a set: a `Classifier`."""
 
     def __init__(self, experts: Experts, task: str) -> None:
-        self._experts = experts
-        self._columns = Slices(experts.settings.tasks).of(task)
-        self._temperature = float(experts.settings.temperatures.get(task, 1.0))
+        self._experts, self._task = experts, task
         self.name = f"{experts.ref.name}/{task}"
         self.checksum = experts.ref.sha256
         self.labels = experts.settings.tasks[task]
 
-    def columns(self, pairs: Sequence[Pair]) -> Matrix:
-        """Return the raw columns of the labels."""
-        return self._experts.logits(pairs)[:, self._columns]
-
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return calibrated probabilities, one row a pair, columns as `labels`."""
-        return _softmax(self.columns(pairs) / self._temperature)
+        return self._experts.values(self._task, pairs)
 
 
 class _ScaleExpert(_Expert):
@@ -346,10 +336,12 @@ class _ScaleExpert(_Expert):
         super().__init__(experts, task)
         self.labels = ("below zero", "above zero")
 
-    def columns(self, pairs: Sequence[Pair]) -> Matrix:
-        """Return zero beside the value: their softmax is the logistic function."""
-        values = super().columns(pairs)
-        return np.concatenate([np.zeros_like(values), values], axis=1)
+    def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
+        """Return the softmax of zero and the value: it is the logistic function."""
+        values = super().probabilities(pairs)  # the raw column
+        temperature = float(self._experts.settings.temperatures.get(self._task, 1.0))
+        columns: Matrix = np.concatenate([np.zeros_like(values), values], axis=1)
+        return _softmax(columns / temperature)
 
 
 def _softmax(scaled: Matrix) -> Matrix:

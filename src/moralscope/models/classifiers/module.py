@@ -18,7 +18,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.errors import StoreError, error_line
 from moralscope.models.encoders.pipeline import like_length_batches
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE
 from moralscope.models.hugging_face import (
@@ -26,6 +25,7 @@ from moralscope.models.hugging_face import (
     folder_checksum,
     hub_folder,
     load_model,
+    loading_errors,
     set_up_transformers,
 )
 from moralscope.models.store import Progress, Store
@@ -77,17 +77,11 @@ def load_body(folder: Path, name: str, **options: Any) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoTokenizer
 
     set_up_transformers()
-    try:
+    with loading_errors(f"'{name}' in {folder}", "transformer"):
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         body = load_model(AutoModel, folder, **{"dtype": torch.float32, **options})
         if is_decoder(body.config):
             frame_pairs(tokenizer)
-    except Exception as error:  # each kind means that the folder holds no such model
-        reason = error_line(error)
-        raise StoreError(
-            f"'{name}' in {folder} cannot be loaded as a transformer ({reason})",
-            "give a folder with config.json, tokenizer files and model.safetensors",
-        ) from error
     return body, tokenizer
 
 

@@ -5,10 +5,10 @@ from hashlib import sha256
 
 import numpy as np
 
-from moralscope.core.errors import UnknownName
 from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
+from moralscope.models.classifiers.module import Slices
 from moralscope.models.encoders.scripted import ScriptedBackend
 from moralscope.models.windows import Pair, Windows, cut_pair, word_tokens
 
@@ -46,7 +46,8 @@ class ScriptedExperts:
         retrieval: bool = False,
         operating_points: Mapping[str, tuple[float, ...]] | None = None,
     ) -> None:
-        self._tasks, self.retrieval = dict(tasks), retrieval
+        self._tasks = {name: tuple(labels) for name, labels in tasks.items()}
+        self.retrieval = retrieval
         self.tasks = tuple(tasks)
         self.operating_points = operating_points or {}
         self.ref = ModelRef("scripted", sha256(repr(sorted(self._tasks)).encode()).hexdigest())
@@ -54,10 +55,7 @@ class ScriptedExperts:
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task."""
-        if task not in self._tasks:
-            raise UnknownName(
-                f"'scripted' has no expert for '{task}'", did_you_mean(task, self._tasks)
-            )
+        require_known(task, self._tasks, f"'scripted' has no expert for '{task}'")
         return ScriptedClassifier(task, self._tasks[task])
 
     def values(self, task: str, pairs: Sequence[tuple[str, str]]) -> Matrix:
@@ -78,12 +76,8 @@ class ScriptedExperts:
 
     def told(self, task: str, columns: Matrix) -> Matrix:
         """Return the columns of one task, of those that `read` returned."""
-        start = 0
-        for name, labels in self._tasks.items():
-            if name == task:
-                return columns[:, start : start + len(labels)]
-            start += len(labels)
-        raise UnknownName(f"'scripted' has no expert for '{task}'", did_you_mean(task, self._tasks))
+        self.expert(task)  # refuses one that is not there
+        return columns[:, Slices(self._tasks).of(task)]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return vectors of length one: texts that share words are near."""

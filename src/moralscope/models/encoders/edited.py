@@ -3,40 +3,44 @@
 Nothing is done to the weights. How the subspace is found is the subject of `steer`.
 """
 
-import contextlib
 import json
-import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
 from moralscope.core.decode import decode
-from moralscope.core.errors import InputError, StoreError
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, Floats, Matrix
 from moralscope.core.records import values_of
-from moralscope.io.files import file_size
+from moralscope.io.files import read_tensors, write_whole
 from moralscope.models.windows import unread_tokens
 
 FORMAT = "moralscope.edit/1"
 _MAX_BYTES = 64_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A subspace to take out of one encoder's rows: `basis` has orthonormal rows.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditInfo:
+    """What a file says of an edit beside its basis.
 
     `source` says how it was made; `checksum` names the encoder that it was made for.
     """
 
     name: str
-    basis: Floats
     strength: float
     encoder: str
     checksum: str
-    source: str = ""
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit(EditInfo):
+    """A subspace to take out of one encoder's rows: `basis` has orthonormal rows."""
+
+    basis: Floats
 
     def __post_init__(self) -> None:
         if not 0 <= self.strength <= 1:
@@ -84,57 +88,24 @@ def save_edit(edit: Edit, path: Path) -> None:
     """Write the edit as safetensors, whole or not at all."""
     from safetensors.numpy import save
 
-    names = ("name", "strength", "encoder", "checksum", "source")
-    fields = json.dumps(values_of(edit, *names))
-    data = save({"basis": edit.basis}, metadata={"format": FORMAT, "edit": fields})
-    half = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        half.write_bytes(data)
-        half.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
-        raise StoreError(
-            f"{path} could not be written ({error.strerror})", "choose another place"
-        ) from error
+    names = [field.name for field in fields(EditInfo)]
+    info = json.dumps(values_of(edit, *names))
+    write_whole(path, [save({"basis": edit.basis}, metadata={"format": FORMAT, "edit": info})])
 
 
 def load_edit(path: Path) -> Edit:
     """Read an edit; anything but our own layout is refused, and nothing in it is executed."""
-    from safetensors import SafetensorError, safe_open
-
     refused = InputError(
         f"{path} does not hold an edit of ours", "write one with 'moralscope edit --save FILE'"
     )
-    try:
-        if file_size(path) > _MAX_BYTES:
-            raise refused
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            basis = np.asarray(file.get_tensor("basis"), dtype=np.float64)
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror})", "give a file that 'edit --save' wrote"
-        ) from error
-    except SafetensorError as error:
-        raise refused from error
+    tensors, metadata = read_tensors(path, _MAX_BYTES, refused)
+    basis = np.asarray(tensors.get("basis", np.nan), dtype=np.float64)
     if metadata.get("format") != FORMAT or basis.ndim != 2 or not np.isfinite(basis).all():
         raise refused
     if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
         raise refused
     try:
-        fields = decode(_EditFields, json.loads(metadata["edit"]))
-        return Edit(basis=basis, **asdict(fields))
+        info = decode(EditInfo, json.loads(metadata["edit"]))
+        return Edit(basis=basis, **asdict(info))
     except (KeyError, ValueError, RecursionError, InputError) as error:
         raise refused from error
-
-
-@dataclass(frozen=True, slots=True)
-class _EditFields:
-    """What the file says of an edit beside its basis."""
-
-    name: str
-    strength: float
-    encoder: str
-    checksum: str
-    source: str

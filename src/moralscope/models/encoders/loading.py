@@ -5,7 +5,8 @@ user's own choice of weights, pinned by the checksums of its files.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from moralscope.core.errors import InputError, StoreError
@@ -81,10 +82,14 @@ def _backend(
     if name in names:
         entry = store.entry(name)
         store.fetch(entry.name, progress)
-        read = _READERS[entry.reader]
+        module, _, kind = _READERS.get(entry.reader, "").partition(":")
 
         def load() -> Backend:
-            return read(store.verify(entry.name), entry.name, entry.sha256, eight_bits)
+            about = store.verify(entry.name), entry.name, entry.sha256
+            if not module:
+                return _read_folder(*about, eight_bits)
+            backend: Backend = getattr(import_module(module), kind)(*about)
+            return backend
 
         if not entry.dimension or not entry.longest:
             return load()
@@ -92,7 +97,7 @@ def _backend(
             name=entry.name,
             checksum=entry.sha256,
             dimension=entry.dimension,
-            arithmetic=_light_arithmetic() if eight_bits and read is _read_folder else "float32",
+            arithmetic=_light_arithmetic() if eight_bits and not module else "float32",
             longest=entry.longest,
             load=load,
         )
@@ -127,23 +132,11 @@ def _read_folder(folder: Path, name: str, checksum: str, eight_bits: bool) -> Ba
     return backend
 
 
-def _read_use_lite(folder: Path, name: str, checksum: str, _eight_bits: bool) -> Backend:
-    from moralscope.models.encoders.use_lite import UseLiteBackend
-
-    return UseLiteBackend(folder, name, checksum)
-
-
-def _read_onnx_text(folder: Path, name: str, checksum: str, _eight_bits: bool) -> Backend:
-    from moralscope.models.encoders.onnx_text import OnnxTextBackend
-
-    return OnnxTextBackend(folder, name, checksum)
-
-
-# What the catalogue's `reader` means: stored encoders need no line of code.
-_READERS: dict[str, Callable[[Path, str, str, bool], Backend]] = {
-    "sentence-transformers": _read_folder,
-    "use-lite": _read_use_lite,
-    "onnx-text": _read_onnx_text,
+# What the catalogue's `reader` means, but for sentence-transformers' folders: stored encoders need
+# no line of code.
+_READERS = {
+    "use-lite": "moralscope.models.encoders.use_lite:UseLiteBackend",
+    "onnx-text": "moralscope.models.encoders.onnx_text:OnnxTextBackend",
 }
 
 

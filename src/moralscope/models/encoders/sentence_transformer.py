@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.core.errors import StoreError, error_line
 from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.mean_pooling import token_ids
 from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
@@ -24,6 +23,7 @@ from moralscope.models.hugging_face import (
     check_modules,
     check_safetensors,
     load_model,
+    loading_errors,
     set_up_transformers,
 )
 from moralscope.models.windows import Windows, token_windows
@@ -130,7 +130,7 @@ def _load(folder: Path, name: str) -> Any:
     from transformers import AutoModel
 
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    try:
+    with loading_errors(f"'{name}' in {folder}", "sentence-transformers model"):
         # The transformer is loaded once for itself: the library does not tell what is wrong.
         file = folder / "modules.json"
         modules = json.loads(file.read_text("utf-8")) if file.is_file() else []
@@ -144,12 +144,6 @@ def _load(folder: Path, name: str) -> Any:
             trust_remote_code=False,
             model_kwargs={"use_safetensors": True},
         )
-    except Exception as error:  # each kind means that the folder holds no such model
-        reason = error_line(error)
-        raise StoreError(
-            f"'{name}' in {folder} cannot be loaded as a sentence-transformers model ({reason})",
-            "give a folder with config.json, tokenizer files and model.safetensors",
-        ) from error
     model.eval()
     return model.requires_grad_(False)
 

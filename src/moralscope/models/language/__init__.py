@@ -5,13 +5,10 @@
 
 from moralscope.models.language.endpoint import EndpointOptions
 from moralscope.models.language.loading import generator_refs, load_generator, load_language_model
-from moralscope.models.language.scripted import ScriptedGenerator, ScriptedModel
 from moralscope.models.language.steering import load_steered, load_vector, steer_model
 
 __all__ = [
     "EndpointOptions",
-    "ScriptedGenerator",
-    "ScriptedModel",
     "generator_refs",
     "load_generator",
     "load_language_model",

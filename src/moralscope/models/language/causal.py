@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Matrix
@@ -121,7 +122,6 @@ class CausalModel(LocalGenerator):
         Texts go through the layers together, which is many times faster; their logits do not,
         since a vocabulary is wide.
         """
-        import torch
 
         def last(indices: list[int], tree: TokenTree) -> dict[int, Any]:
             hidden = self._model.base_model(**tree.inputs()).last_hidden_state[0]
@@ -166,8 +166,6 @@ class CausalModel(LocalGenerator):
     @cached_property
     def _blocks(self) -> Any:
         """The model's layers: the list of as many modules as its configuration counts."""
-        import torch
-
         count = self._model.config.get_text_config().num_hidden_layers
         for module in self._model.modules():
             if isinstance(module, torch.nn.ModuleList) and len(module) == count:
@@ -178,8 +176,6 @@ class CausalModel(LocalGenerator):
     @contextmanager
     def _computing(self) -> Iterator[None]:
         """Hold the weights, with this model's vectors added while it computes."""
-        import torch
-
         with super()._computing(), ExitStack() as hooks:
             for layer, vector in self._vectors.items():
                 row = torch.from_numpy(vector).to(self._model.device, self._model.dtype)
@@ -221,8 +217,6 @@ class CausalModel(LocalGenerator):
         self, sequences: Sequence[Sequence[int]], counts: Sequence[int]
     ) -> list[tuple[float, ...]]:
         """Return the log-probabilities of the last `counts` tokens of each sequence."""
-        import torch
-
         device = self._model.device
 
         def tree_scores(indices: list[int], tree: TokenTree) -> list[float]:
@@ -260,8 +254,6 @@ class CausalModel(LocalGenerator):
     @contextmanager
     def _kept_states(self, layers: Sequence[int]) -> Iterator[Callable[[TokenTree], Matrix]]:
         """Give a function from a tree to (sequences, layers, dimension) at their last tokens."""
-        import torch
-
         kept = threading.local()
         with ExitStack() as hooks:
             for layer in layers:

@@ -49,14 +49,11 @@ def load_generator(
     >>> load_generator("scripted").name
     'scripted'
     """
-    if adapter and (name in (ScriptedGenerator.name, *_SHIPPED) or name.startswith(ENDPOINTS)):
-        raise InputError(f"'{name}' takes no adapter", "name a local base model")
+    store = store or Store()
+    if served := _not_local(name, adapter, endpoint, store):
+        return served
     if name == ScriptedGenerator.name:
         return ScriptedGenerator()
-    store = store or Store()
-    if name.startswith(ENDPOINTS):
-        options = endpoint or EndpointOptions()
-        return EndpointModel(name, options, store=store)
     from moralscope.models.language.causal import CausalModel
     from moralscope.models.language.local import LocalGenerator
 
@@ -91,14 +88,10 @@ def load_language_model(
     1.0
     """
     store = store or Store()
-    kind = name.partition(":")[0]
-    if adapter and (kind in (ScriptedModel.kind, *_SHIPPED) or name.startswith(ENDPOINTS)):
-        raise InputError(f"'{name}' takes no adapter", "name a local base model")
-    if kind == ScriptedModel.kind:
+    if served := _not_local(name, adapter, endpoint, store):
+        return served
+    if name.partition(":")[0] == ScriptedModel.kind:
         return ScriptedModel.of(name)
-    if name.startswith(ENDPOINTS):
-        options = endpoint or EndpointOptions()
-        return EndpointModel(name, options, store=store)
     if name in ENCODERS:
         problem = f"'{name}' is an encoder, not a language model"
         raise InputError(problem, f"name a language model: {', '.join(SPEAKERS)}")
@@ -106,6 +99,16 @@ def load_language_model(
 
     path, label, checksum, chosen = _local(name, store, adapter, progress)
     return CausalModel(path, label, checksum, adapter=chosen, batch=batch)
+
+
+def _not_local(
+    name: str, adapter: Path | None, endpoint: EndpointOptions | None, store: Store
+) -> EndpointModel | None:
+    """Return the endpoint that a name means, if any; an adapter belongs to a local base."""
+    is_served = name.startswith(ENDPOINTS)
+    if adapter and (is_served or name.partition(":")[0] in (ScriptedModel.kind, *_SHIPPED)):
+        raise InputError(f"'{name}' takes no adapter", "name a local base model")
+    return EndpointModel(name, endpoint or EndpointOptions(), store=store) if is_served else None
 
 
 def _local(

@@ -8,19 +8,21 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import InputError, StoreError, error_line
-from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
+from moralscope.core.errors import InputError
+from moralscope.core.records import Candidate, Decoding, ModelRef, Usage, grouped
 from moralscope.models.adapters import Adapter, add_markers, merge
-from moralscope.models.hugging_face import load_model, set_up_transformers
+from moralscope.models.hugging_face import load_model, loading_errors, set_up_transformers
 from moralscope.models.language.decoding import Ending, check_request
 
 log = logging.getLogger(__name__)
 
 _CPU_ROWS = 128  # candidates written at a time
 _GPU_ROWS = 2048
+_KIND = "language model"
 _GPU_SPARE = 3  # times the size of float32 weights that must be free to keep them so on a GPU: in
 # bfloat16 a log-probability is off by some hundredths
 
@@ -43,7 +45,9 @@ class LocalGenerator:
         from moralscope.models.language.steps import CausalSteps, Seq2SeqSteps, window_of
 
         self.name = f"{name}+{adapter.name}" if adapter else name
-        self.checksum = adapter.checksum_on(checksum) if adapter else checksum
+        self.checksum = checksum
+        if adapter:
+            self.checksum = sha256(f"{checksum} {adapter.sha256}".encode()).hexdigest()
         refs = [ModelRef(name, checksum)]
         self.refs = (*refs, ModelRef(adapter.name, adapter.sha256)) if adapter else tuple(refs)
         self.warnings: list[str] = []  # what was done to prompts that did not fit
@@ -101,9 +105,8 @@ class LocalGenerator:
         """Yield indices of prompts that are padded to the same length."""
         width = decoding.beams if decoding.strategy == "beam" else decoding.count
         size = max(1, self.batch // width)
-        groups: dict[int, list[int]] = {}
-        for index, prompt in enumerate(ids):
-            groups.setdefault(self._steps.padded(len(prompt)), []).append(index)
+        lengths = (self._steps.padded(len(prompt)) for prompt in ids)
+        groups = grouped((length, index) for index, length in enumerate(lengths))
         for group in groups.values():
             for at in range(0, len(group), size):
                 yield group[at : at + size]
@@ -142,10 +145,11 @@ class LocalGenerator:
 def _tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
-    try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # every kind means that the folder has no tokenizer we can use
-        raise _unusable(folder, error) from error
+    with loading_errors(str(folder), _KIND):
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+    return tokenizer
 
 
 def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) -> Any:
@@ -158,7 +162,7 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
     set_up_transformers()
     on_gpu = torch.cuda.is_available()
     options: dict[str, Any] = {"dtype": torch.float32}
-    try:
+    with loading_errors(str(folder), _KIND):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         if config.is_encoder_decoder:
             # torch's fused attention sums in another order in another batch
@@ -167,8 +171,6 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
         else:
             options["attn_implementation"] = ATTENTION
             model = load_model(AutoModelForCausalLM, folder, **options)
-    except Exception as error:  # transformers raises many kinds; each means the same to a user
-        raise _unusable(folder, error) from error
     if adapter:
         model = merge(model, adapter, name, vocabulary)
     if on_gpu:  # after merging, and parameters only: rotary angles stay exact
@@ -178,11 +180,3 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
         for parameter in model.parameters():
             parameter.data = parameter.data.to("cuda", kind)
     return model.to("cuda" if on_gpu else "cpu").eval()
-
-
-def _unusable(folder: Path, error: Exception) -> StoreError:
-    reason = error_line(error)
-    return StoreError(
-        f"{folder} cannot be loaded as a language model ({reason})",
-        "give a folder with config.json, tokenizer files and model.safetensors",
-    )

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Matrix
 from moralscope.core.records import Candidate, Continuation, Decoding, ModelRef, Usage
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import require_known
 from moralscope.models.language.decoding import check_layers, check_request
 
 _LISTED = re.compile(r"^(?:([A-Z])[.)]|-) (\S.*?)\s*$", re.MULTILINE)
@@ -149,8 +149,7 @@ class ScriptedModel:
         planted: dict[str, Any] = {}
         for part in filter(None, name.partition(":")[2].split(",")):
             key, _, value = part.partition("=")
-            if key not in known:
-                raise UnknownName(f"'{name[:80]}' plants '{key[:40]}'", did_you_mean(key, known))
+            require_known(key, known, f"'{name[:80]}' plants '{key[:40]}'")
             try:
                 planted[key] = int(value) if key == "seed" else float(value)
             except ValueError:

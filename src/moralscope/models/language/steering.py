@@ -14,7 +14,7 @@ import numpy as np
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator, LanguageModel, Matrix
-from moralscope.io.files import file_size, write_whole
+from moralscope.io.files import read_tensors, write_whole
 from moralscope.models.language.gated import GatedModel, SteeringGate
 from moralscope.models.language.loading import load_generator, load_language_model
 from moralscope.models.store import Progress
@@ -131,22 +131,10 @@ def load_vector(path: Path) -> SteeringVector:
     ...     load_vector(file).added[3].tolist()
     [0.5, 0.5]
     """
-    from safetensors import SafetensorError, safe_open
-
     refused = InputError(f"{path} does not hold a steering vector of ours", _REMEDY)
+    arrays, metadata = read_tensors(path, _MAX_BYTES, refused)
     try:
-        if file_size(path) > _MAX_BYTES:
-            raise refused
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            names = {*file.keys(), "rows"}  # without rows the file is refused
-            tensors = {name: np.asarray(file.get_tensor(name), np.float32) for name in names}
-    except OSError as error:
-        reason = error.strerror or "is it a folder?"
-        raise InputError(f"{path} cannot be read ({reason})", _REMEDY) from error
-    except SafetensorError as error:
-        raise refused from error
-    try:
+        tensors = {name: np.asarray(array, np.float32) for name, array in arrays.items()}
         if metadata.get("format") != FORMAT:
             raise refused
         info = decode(VectorInfo, json.loads(metadata["vector"]))

@@ -13,19 +13,16 @@ from moralscope.models.store._entries import (
     sha256_of,
 )
 from moralscope.models.store._store import Store, home_folder, shipped_folder
-from moralscope.models.store.data_cards import DataCard, data_card, data_file, load_data_cards
+from moralscope.models.store.data_cards import data_file
 
 __all__ = [
     "Carrier",
-    "DataCard",
     "ModelEntry",
     "PinnedFile",
     "Progress",
     "Store",
-    "data_card",
     "data_file",
     "home_folder",
-    "load_data_cards",
     "load_entries",
     "sha256_of",
     "shipped_folder",

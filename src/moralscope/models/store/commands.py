@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError
+from moralscope.core.records import values_of
 from moralscope.models.store import Progress, Store
 
 
@@ -81,12 +82,7 @@ def where_models(name: str | None = None) -> str:
 def _status(store: Store, name: str, state: str | None = None) -> ModelStatus:
     entry = store.entry(name)
     return ModelStatus(
-        name=name,
-        kind=entry.kind,
-        about=entry.about,
-        official=entry.official,
-        revision=entry.revision,
-        licence=entry.licence,
+        **values_of(entry, "name", "kind", "about", "official", "revision", "licence"),
         megabytes=round(entry.size / 1e6, 1),
         state=state or ("present" if store.is_present(name) else "absent"),
         folder=str(store.folder(name)),

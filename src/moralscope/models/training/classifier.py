@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
+from moralscope.core.records import grouped
 from moralscope.models.adapters import read_adapter_tensors, with_adapter
 from moralscope.models.classifiers.module import (
     Slices,
@@ -186,9 +187,8 @@ class ClassifierLearner:
 
     def dev(self) -> dict[str, float]:
         """Return the figure of every group on dev, and their weighted mean as `score`."""
-        groups: dict[str, list[tuple[TrainingExample, NDArray[np.float32]]]] = {}
-        for row, logits in zip(self.dev_examples, self.dev_logits(), strict=True):
-            groups.setdefault(row.group or row.task, []).append((row, logits))
+        answers = zip(self.dev_examples, self.dev_logits(), strict=True)
+        groups = grouped((row.group or row.task, (row, logits)) for row, logits in answers)
         figures: dict[str, float] = {}
         for group, rows in groups.items():
             kind = self.heads[rows[0][0].task].kind

@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed, option_fields
+from moralscope.core.options import (
+    Option,
+    Options,
+    Seed,
+    input_option,
+    model_option,
+    option_fields,
+    output_option,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +74,7 @@ class Schedule(Options):
 class TrainOptions(Options):
     """Which recipe, changed how, and where the model goes."""
 
-    to: Annotated[Path, Option("Folder for the model.", metavar="DIR", group="Output")]
+    to: Annotated[Path, output_option("Folder for the model.", metavar="DIR")]
     recipe: Annotated[
         str | None,
         Option(
@@ -87,23 +95,19 @@ class TrainOptions(Options):
     ] = ()
     base: Annotated[
         str | None,
-        Option("A model of the store, a folder, or a hub id.", shown="the recipe's", group="Model"),
+        model_option("A model of the store, a folder, or a hub id.", shown="the recipe's"),
     ] = None
     base_is: Annotated[
-        str | None, Option("The base folder is a copy of this model of the store.", group="Model")
+        str | None, model_option("The base folder is a copy of this model of the store.")
     ] = None
     start: Annotated[
         tuple[Path, ...],
-        Option(
-            "Continue from an adapter; if repeated, from their mean.", metavar="DIR", group="Model"
-        ),
+        model_option("Continue from an adapter; if repeated, from their mean.", metavar="DIR"),
     ] = ()
-    limit: Annotated[
-        int | None, Option("Only the first N rows of each part.", least=1, group="Input")
-    ] = None
-    test: Annotated[
-        bool, Option("Also report the test part, once, at the end.", group="Output")
-    ] = False
+    limit: Annotated[int | None, input_option("Only the first N rows of each part.", least=1)] = (
+        None
+    )
+    test: Annotated[bool, output_option("Also report the test part, once, at the end.")] = False
     seed: Annotated[
         int | None,
         Option("Seed of everything random.", least=0, most=2**32 - 1, shown="the recipe's"),

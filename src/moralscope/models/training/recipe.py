@@ -16,16 +16,16 @@ import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any, ClassVar, TypeVar, get_origin
 
 from moralscope.core.decode import decode
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError
 from moralscope.core.options import Option, OptionField, option_fields
-from moralscope.core.registry import did_you_mean
-from moralscope.io.documents import Document, read_document
+from moralscope.core.records import to_plain
+from moralscope.core.registry import require_known
+from moralscope.io.documents import recipe_document
 from moralscope.models.options import DEFAULT_EXPERTS
 from moralscope.models.training.generator import GeneratorTraining
 from moralscope.models.training.heads import ClassifierTraining, Head, Heads, find_loss
@@ -137,21 +137,10 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
     @property
     def plain(self) -> dict[str, Any]:
         """Every setting, as a run record or a card keeps it."""
-        return {name: _plain(value) for name, value in asdict(self).items()}
+        return dict(to_plain(self))
 
 
 RECIPE = TypeVar("RECIPE", bound=TrainingRecipe)
-
-
-def recipe_names(kind: type[TrainingRecipe]) -> tuple[str, ...]:
-    """Return the names of a subject's recipes that come with moralscope."""
-    return tuple(
-        sorted(
-            item.name.removesuffix(".toml")
-            for item in resources.files(kind.PACKAGE).joinpath("data/training").iterdir()
-            if item.name.endswith(".toml")
-        )
-    )
 
 
 def load_recipe(kind: type[RECIPE], name: str, changes: Sequence[str] = (), **flags: Any) -> RECIPE:
@@ -247,15 +236,7 @@ def _values(kind: type[TrainingRecipe], name: str, depth: int) -> dict[str, Any]
     """Return the settings of a recipe over those of the one that it extends."""
     if depth > _DEPTH:
         raise InputError(f"recipes extend each other in a circle ('{name}')", "extend another one")
-    if name in recipe_names(kind):
-        file = resources.files(kind.PACKAGE).joinpath(f"data/training/{name}.toml")
-        document = Document(file.read_text("utf-8"), f"recipe {name}", _SEE)
-    else:
-        path = Path(name).expanduser()
-        if path.suffix != ".toml":
-            known = did_you_mean(name, recipe_names(kind))
-            raise UnknownName(f"there is no recipe '{name}'", f"{known}; or give a .toml file")
-        document = read_document(path, "recipe", "give a recipe's name or a .toml file")
+    document = recipe_document(kind.PACKAGE, "training", name, _SEE)
     table = document.toml_values()
     other = table.pop("extends", "")
     values = _values(kind, str(other), depth + 1) if other else {}
@@ -266,8 +247,7 @@ def _values(kind: type[TrainingRecipe], name: str, depth: int) -> dict[str, Any]
 
 def _known(keys: Mapping[str, Any] | Sequence[str], known: Sequence[str], origin: str) -> None:
     for key in keys:
-        if key not in known:
-            raise UnknownName(f"{origin} has no key '{key[:60]}'", did_you_mean(key, known))
+        require_known(key, known, f"{origin} has no key '{key[:60]}'")
 
 
 def _literal(text: str) -> Any:
@@ -289,14 +269,6 @@ def _typed(field_of: OptionField, value: Any, origin: str) -> Any:
     if kind == tuple[Path, ...]:
         return tuple(path.expanduser() for path in typed)
     return typed
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
 
 
 def _spell(value: Any) -> str:

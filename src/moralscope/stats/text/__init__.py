@@ -4,54 +4,19 @@ A metric is a float of a whole set of texts, or sums over its items (`Sums`), fr
 draws an interval and `compare` a paired test. Knows nothing of what the texts are about.
 """
 
-from moralscope.stats.text.diversity import (
-    DISTINCT_SIGNATURE,
-    compare_distinct,
-    distinct,
-    measure_distinct,
-)
-from moralscope.stats.text.overlap import (
-    ROUGE_KINDS,
-    bleu,
-    bleu_signature,
-    bleu_sums,
-    rouge,
-    rouge_signature,
-    rouge_table,
-)
-from moralscope.stats.text.sums import (
-    PairedComparison,
-    Sums,
-    SystemComparison,
-    compare,
-    corrected,
-    mean_sums,
-    measure,
-    perplexity,
-    perplexity_sums,
-)
+from moralscope.stats.text.diversity import distinct
+from moralscope.stats.text.overlap import bleu, bleu_sums, rouge, rouge_table
+from moralscope.stats.text.sums import compare, mean_sums, measure
 from moralscope.stats.text.words import words
 
 __all__ = [
-    "DISTINCT_SIGNATURE",
-    "ROUGE_KINDS",
-    "PairedComparison",
-    "Sums",
-    "SystemComparison",
     "bleu",
-    "bleu_signature",
     "bleu_sums",
     "compare",
-    "compare_distinct",
-    "corrected",
     "distinct",
     "mean_sums",
     "measure",
-    "measure_distinct",
-    "perplexity",
-    "perplexity_sums",
     "rouge",
-    "rouge_signature",
     "rouge_table",
     "words",
 ]

@@ -29,10 +29,10 @@ class _Counts:
     own_types: Floats  # groups x n: n-grams that no other group has
     own_tokens: Floats
 
-    def share(self, pooled: bool) -> float:
+    def share(self, pooled: bool = False) -> float:
         return float(_share(self.types, self.tokens, pooled))
 
-    def left_out(self, pooled: bool) -> Floats:
+    def left_out(self, pooled: bool = False) -> Floats:
         """Return the share without each group in turn."""
         return _share(self.types - self.own_types, self.tokens - self.own_tokens, pooled)
 
@@ -62,8 +62,6 @@ def compare_distinct(
     first: Sequence[str],
     second: Sequence[str],
     groups: Sequence[str] | None = None,
-    *,
-    pooled: bool = False,
 ) -> PairedComparison:
     """Compare the diversity of two systems on the same items in the same order.
 
@@ -73,8 +71,8 @@ def compare_distinct(
     if len(first) != len(second):
         raise ValueError("systems are compared on the same items")
     a, b = _count(first, groups), _count(second, groups)
-    difference = a.share(pooled) - b.share(pooled)
-    left_out = a.left_out(pooled) - b.left_out(pooled)
+    difference = a.share() - b.share()
+    left_out = a.left_out() - b.left_out()
     half = _half(left_out)
     p = _two_sided(difference, _error(left_out), len(left_out) - 1)
     return PairedComparison(difference, difference - half, difference + half, p, len(first))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.protocols import Floats
-from moralscope.core.records import Candidate, SampleInterval
+from moralscope.core.records import SampleInterval
 from moralscope.stats.intervals import percentile_interval, resample_weights
 from moralscope.stats.significance import holm
 
@@ -150,18 +150,11 @@ def _interval(draws: Floats) -> tuple[float, float]:
     return float(low[0]), float(high[0])
 
 
-def perplexity(candidates: Sequence[Candidate]) -> float:
-    """Return exp of the mean negative log-probability of a token, over all tokens.
-
-    exp(-Σ log p(t) / T). Candidates without log-probabilities do not count; where none has any,
-    the perplexity is not a number.
-    """
-    known = (candidate.log_probabilities for candidate in candidates)
-    return perplexity_sums([(sum(values), len(values)) for values in known]).value
-
-
 def perplexity_sums(totals: Sequence[tuple[float, int]]) -> Sums:
-    """Return perplexity as sums, from each text's log-probability and number of tokens."""
+    """Return perplexity as sums, from each text's log-probability and number of tokens.
+
+    exp(-Σ log p(t) / T), over all tokens; not a number where there is none.
+    """
     rows = [(-log_probability, tokens) for log_probability, tokens in totals]
     return Sums(np.asarray(rows, dtype=np.float64).reshape(-1, 2), lambda sums: np.exp(ratio(sums)))
 

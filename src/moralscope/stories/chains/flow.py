@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import Statistics, absent
-from moralscope.core.registry import did_you_mean
+from moralscope.core.registry import did_you_mean, require_known
 from moralscope.stories.story import SENTENCES
 from moralscope.stories.tasks import (
     DRAFT_LABELS,
@@ -150,10 +150,8 @@ def check_flow(recipe: ChainRecipe, origin: str) -> None:
                 "choose another expert",
             )
         fields = (*SENTENCES, *_PATH)
-        if step.field is not None and step.field not in fields:
-            raise InputError(
-                f"{at}: a story has no '{step.field}'", did_you_mean(step.field, fields)
-            )
+        if step.field is not None:
+            require_known(step.field, fields, f"{at}: a story has no '{step.field}'")
         if step.field is not None and step.field.rpartition("_")[2] != kind:
             raise InputError(
                 f"{at}: '{step.source}' gives {kind}s, '{step.field}' is no {kind}",
@@ -173,10 +171,8 @@ def _check_tasks(step: Step) -> None:
     if step.expert is None:
         return
     labels = _expert(step).labels
-    if step.label is not None and step.label not in labels:
-        raise InputError(
-            f"'{step.expert}' has no label '{step.label}'", did_you_mean(step.label, labels)
-        )
+    if step.label is not None:
+        require_known(step.label, labels, f"'{step.expert}' has no label '{step.label}'")
     if step.do == "refine" and set(labels) != set(DRAFT_LABELS):
         raise InputError(
             f"'{step.expert}' does not label drafts",
@@ -188,11 +184,9 @@ def _check_inputs(recipe: ChainRecipe, inputs: StepInputs, at: str) -> None:
     step, twice = inputs.step, by_target(recipe)
     there = (*SENTENCES, *_PATH) if twice else SENTENCES
     for old in step.read or ():
-        if old not in _inputs(step):
-            raise InputError(
-                f"{at}: 'read' replaces '{old}', which the step does not read",
-                did_you_mean(old, _inputs(step)),
-            )
+        require_known(
+            old, _inputs(step), f"{at}: 'read' replaces '{old}', which the step does not read"
+        )
     for name, source in inputs.fields:
         if source == STORY and name not in there:
             why = "which no step before it writes" if name in _PATH else "which no story has"

@@ -7,13 +7,12 @@ file and the step.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 
 from moralscope.core.decode import decode
-from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.registry import did_you_mean
-from moralscope.io.documents import Document, read_document
+from moralscope.core.errors import InputError
+from moralscope.core.registry import require_known
+from moralscope.io.documents import Document, recipe_document
 from moralscope.stories.chains.flow import ChainRecipe, Step, check_flow, where
 
 MAX_STEPS = 50
@@ -29,23 +28,10 @@ _MOST = {"count": 1000, "p": 1, "temperature": 10}
 _DOCS = "see docs/chains.md"
 
 
-def recipe_names() -> tuple[str, ...]:
-    """Return the names of the recipes that come with moralscope."""
-    folder = resources.files("moralscope.stories").joinpath("data/recipes")
-    return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir()))
-
-
 def load_recipe(name: str) -> ChainRecipe:
     """Read a recipe by name or from a .toml file of the user's, and check it."""
-    if name in recipe_names():
-        shipped = resources.files("moralscope.stories").joinpath(f"data/recipes/{name}.toml")
-        return parse_recipe(shipped.read_text("utf-8"), name, f"recipe {name}")
-    path = Path(name).expanduser()
-    if path.suffix != ".toml" and not path.is_file():
-        known = did_you_mean(name, recipe_names())
-        raise UnknownName(f"there is no recipe '{name}'", f"{known}; or give a .toml file")
-    document = read_document(path, "recipe", "give a recipe's name or a .toml file")
-    return parse_recipe(document.content, path.stem, str(path))
+    document = recipe_document("moralscope.stories", "recipes", name, _DOCS)
+    return parse_recipe(document.content, Path(name).stem, document.name)
 
 
 def parse_recipe(text: str, name: str, origin: str) -> ChainRecipe:
@@ -64,14 +50,11 @@ def parse_recipe(text: str, name: str, origin: str) -> ChainRecipe:
 def _check_step(step: Step, at: str) -> None:
     if not step.name.strip():
         raise InputError(f"{at} has no name", 'add name = "…"')
-    if step.do not in KEYS:
-        raise InputError(f"{at}: there is no step '{step.do}'", did_you_mean(step.do, KEYS))
+    require_known(step.do, KEYS, f"{at}: there is no step '{step.do}'")
     needed, optional = KEYS[step.do]
     allowed = ("name", "do", *needed, *optional)
     for key in step:
-        if key not in allowed:
-            what = f"{at} ({step.do}) has an unknown key '{key}'"
-            raise InputError(what, did_you_mean(key, allowed))
+        require_known(key, allowed, f"{at} ({step.do}) has an unknown key '{key}'")
     for key in needed:
         if key not in step:
             raise InputError(f"{at}: {step.do} needs '{key}'", f'add {key} = "…"')
@@ -79,10 +62,8 @@ def _check_step(step: Step, at: str) -> None:
         if key in step and not 0 < step[key] <= most:
             what = f"{at}: '{key}' is {step[key]}"
             raise InputError(what, f"give more than 0 and at most {most}")
-    if step.strategy is not None and step.strategy not in STRATEGIES:
-        raise InputError(
-            f"{at}: there is no strategy '{step.strategy}'", did_you_mean(step.strategy, STRATEGIES)
-        )
+    if step.strategy is not None:
+        require_known(step.strategy, STRATEGIES, f"{at}: there is no strategy '{step.strategy}'")
 
 
 def _linked(steps: Sequence[Step], origin: str) -> tuple[Step, ...]:
@@ -97,8 +78,8 @@ def _linked(steps: Sequence[Step], origin: str) -> tuple[Step, ...]:
             source = next((s.name for s in reversed(linked.values()) if s.makes_texts), None)
             if source is None:
                 raise InputError(f"{at}: nothing to {step.do}", "put a propose step before it")
-        if source is not None and source not in names:
-            raise InputError(f"{at}: 'from' names no step '{source}'", did_you_mean(source, names))
+        if source is not None:
+            require_known(source, names, f"{at}: 'from' names no step '{source}'")
         if source is not None and source not in linked:
             raise InputError(
                 f"{at} takes texts from '{source}', which does not come before it",

@@ -6,7 +6,7 @@ nothing for other stories, so that the block's size and order change no result.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from math import isfinite
 from typing import Any
@@ -121,14 +121,12 @@ STEPS = {"propose": propose, "rank": rank, "condition": condition, "refine": ref
 
 def decoding_of(step: Step, decoding: Decoding) -> Decoding:
     """Return how a step samples: as the recipe says, else as the run says; refine writes one."""
-    return Decoding(
+    return replace(
+        decoding,
         strategy=step.strategy or decoding.strategy,
         count=step.count or (1 if step.do == "refine" else decoding.count),
         p=decoding.p if step.p is None else step.p,
         temperature=decoding.temperature if step.temperature is None else step.temperature,
-        beams=decoding.beams,
-        max_tokens=decoding.max_tokens,
-        sentence=decoding.sentence,
     )
 
 

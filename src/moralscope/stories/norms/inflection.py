@@ -39,11 +39,11 @@ def base_of_gerund(word: str) -> str:
     if dash:
         return f"{head}-{base_of_gerund(last)}"
     stem = lower.removesuffix("ing")
-    if len(stem) < len("do") or stem in _bare():
-        return stem if stem in _bare() else lower
+    if len(stem) < len("do") or stem in _verbs("no_e"):
+        return stem if stem in _verbs("no_e") else lower
     if stem[-1] == stem[-2] and stem[-1] not in "aeiouszf":
-        return stem if stem[-1] == "l" and stem[:-1] not in _doubling() else stem[:-1]
-    if stem in _silent() or _TAKES_E.search(stem):
+        return stem if stem[-1] == "l" and stem[:-1] not in _verbs("doubling") else stem[:-1]
+    if f"{stem}e" in _verbs("silent_e") or _TAKES_E.search(stem):
         return stem + "e"
     keeps = _NO_E.search(stem) or _CONSONANTS.search(stem) or _TWO_VOWELS.search(stem)
     return stem if keeps else stem + "e"
@@ -63,7 +63,7 @@ def gerund_of_base(word: str) -> str:
         return lower + "king"
     if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")):
         return lower[:-1] + "ing"
-    doubles = lower in _doubling() or _ONE_SYLLABLE.fullmatch(lower)
+    doubles = lower in _verbs("doubling") or _ONE_SYLLABLE.fullmatch(lower)
     return lower + lower[-1] + "ing" if doubles else lower + "ing"
 
 
@@ -74,7 +74,7 @@ def base_of_finite(word: str) -> str:
         return _IRREGULAR[lower]
     if lower.endswith("ies") and len(lower) > 4:
         return lower[:-3] + "y"
-    if lower.endswith("es") and lower[:-2] in _bare():
+    if lower.endswith("es") and lower[:-2] in _verbs("no_e"):
         return lower[:-2]
     if re.search(r"(ss|sh|ch|x|zz|o)es$", lower) and not lower.endswith("aches"):
         return lower[:-2]
@@ -94,15 +94,5 @@ def third_person(word: str) -> str:
 
 
 @cache
-def _doubling() -> frozenset[str]:
-    return frozenset(tables()["verbs"]["doubling"])
-
-
-@cache
-def _silent() -> frozenset[str]:
-    return frozenset(word[:-1] for word in tables()["verbs"]["silent_e"])
-
-
-@cache
-def _bare() -> frozenset[str]:
-    return frozenset(tables()["verbs"]["no_e"])
+def _verbs(kind: str) -> frozenset[str]:
+    return frozenset(tables()["verbs"][kind])

@@ -9,9 +9,9 @@ from moralscope.stories.norms.judgments import (
     THING,
     JudgingPhrase,
     Norm,
+    act_norm,
     judging_words,
     judgment_in,
-    subject_of,
     vote,
 )
 from moralscope.stories.norms.phrases import (
@@ -101,13 +101,12 @@ def _judged_act(
         return None
     whom = f" for {objective(who)}" if who else ""
     same, other = ("not ", "") if negated else ("", "not ")
-    return Norm(
+    return act_norm(
         "it is … to",
         judged.word,
-        -judged.side if negated else judged.side,
-        behaviour,
-        negated,
-        who or subject_of(behaviour),
+        judged.side,
+        (behaviour, negated),
+        who,
         flipped=f"{opening} {judged.opposite.strip()}{whom} to {same}{behaviour}",
         denied="" if judged.permits else f"{opening} {judged.same}{whom} to {other}{behaviour}",
         permits=judged.permits,
@@ -199,13 +198,11 @@ def _judged_subject(subject: str, verb: str, judged: JudgingPhrase) -> Norm:
     act = inner[infinitive.end() :] if infinitive else gerund_to_base(inner)
     behaviour, negated = plain_act(act, negated=negated)
     other = ("" if negated else "not ") + gerund_phrase(behaviour)
-    return Norm(
+    return act_norm(
         "…ing is",
         judged.word,
-        -judged.side if negated else judged.side,
-        behaviour,
-        negated,
-        subject_of(behaviour),
+        judged.side,
+        (behaviour, negated),
         flipped=flipped,
         denied="" if judged.permits else f"{other} {verb} {judged.same}",
         permits=judged.permits,
@@ -222,12 +219,11 @@ def judged_person(line: str) -> Norm | None:
     behaviour, negated = plain_act(act, negated=bool(match["no"] or match["not"]))
     link = "to" if match["act"] else "for"
     how = "not " * negated + (behaviour if match["act"] else gerund_phrase(behaviour))
-    return Norm(
+    return act_norm(
         "you are …",
         judged.word,
-        -judged.side if negated else judged.side,
-        behaviour,
-        negated,
+        judged.side,
+        (behaviour, negated),
         match["who"],
         flipped=f"{match['who']}{match['be']} {judged.opposite.strip()} {link} {how}",
     )
@@ -256,13 +252,11 @@ def nothing_wrong(line: str) -> Norm | None:
         return Norm("… is", "wrong", side, phrase, subject=phrase, kind=THING, flipped=flipped)
     behaviour = gerund_to_base(phrase)
     other = ("" if negated else "not ") + gerund_phrase(behaviour)
-    return Norm(
+    return act_norm(
         "…ing is",
         "wrong",
-        -side if negated else side,
-        behaviour,
-        negated,
-        subject_of(behaviour),
+        side,
+        (behaviour, negated),
         flipped=flipped,
         denied="" if side > 0 else f"There's {what} wrong with {other}",
         permits=side > 0,
@@ -276,12 +270,10 @@ def no_need(line: str) -> Norm | None:
         return None
     behaviour, negated = plain_act(match["act"] or gerund_to_base(match["ing"]))
     side, what = (-1, "good reason") if match["no"].lower() == "no" else (1, "no reason")
-    return Norm(
+    return act_norm(
         "there is no need",
         match["what"].lower(),
-        -side if negated else side,
-        behaviour,
-        negated,
-        subject_of(behaviour),
+        side,
+        (behaviour, negated),
         flipped=f"There is {what} to {'not ' * negated}{behaviour}",
     )

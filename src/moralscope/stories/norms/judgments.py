@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from moralscope.stories.norms.inflection import tables
 
@@ -35,9 +36,14 @@ class Norm:
     text: str = ""
 
 
-def subject_of(behaviour: str) -> str:
-    """Return who a behaviour without a subject is said of: you, or one."""
-    return "one" if re.search(r"\bone(?:'s|self)\b", behaviour) else "you"
+def act_norm(
+    pattern: str, judgment: str, side: int, act: tuple[str, bool], subject: str = "", **more: Any
+) -> Norm:
+    """Return a norm about an act, which may be negated; `side` is that of what the norm says."""
+    behaviour, negated = act
+    one = re.search(r"\bone(?:'s|self)\b", behaviour)  # of a behaviour without a subject
+    who = subject or ("one" if one else "you")
+    return Norm(pattern, judgment, -side if negated else side, behaviour, negated, who, **more)
 
 
 _DENIAL = re.compile(r"\b(?:not|never|hardly|rarely|seldom)\b ?", re.I)

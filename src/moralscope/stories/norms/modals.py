@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from moralscope.stories.norms.inflection import base_of_finite, tables
-from moralscope.stories.norms.judgments import Norm, subject_of, vote
+from moralscope.stories.norms.judgments import Norm, act_norm, vote
 from moralscope.stories.norms.phrases import (
     be,
     gerund_phrase,
@@ -36,16 +36,14 @@ def imperative(line: str) -> Norm | None:
         return None
     side = -1 if re.search(r"n'?t|not|never", how["how"], re.I) else 1
     behaviour, negated = plain_act(lower_start(line[how.end() :]))
-    polarity = -side if negated else side
-    return Norm(
+    is_wanted = (side > 0) != negated
+    return act_norm(
         "do / don't",
         how["how"].lower() or "do",
-        polarity,
-        behaviour,
-        negated,
-        subject_of(behaviour),
+        side,
+        (behaviour, negated),
         flipped=f"{'Always' if side < 0 else 'Never'} {'not ' * negated}{behaviour}",
-        denied=("Don't " if polarity > 0 else "Make sure to ") + behaviour,
+        denied=("Don't " if is_wanted else "Make sure to ") + behaviour,
     )
 
 
@@ -100,20 +98,18 @@ def _first_modal(line: str, modals: tuple[_Modal, ...], pattern: str) -> Norm | 
         return None
     rest = line[match.end() :]
     behaviour, negated = plain_act(gerund_to_base(rest) if modal.form == "from" else rest)
-    polarity = -side if negated else side
     instead = modal.instead.format(are=be(who), have="have" if is_plural(who) else "has")
     if side != modal.side:  # "No one should": the people who should are enough
         instead = " should"
     act = gerund_phrase(behaviour) if modal.form == "gerund" else behaviour
-    return Norm(
+    return act_norm(
         pattern,
         match["modal"].strip(" '").lower(),
-        polarity,
-        behaviour,
-        negated,
+        side,
+        (behaviour, negated),
         who,
         flipped=f"{who}{instead} {'not ' * negated}{act}",
-        denied=f"{who} should {'never' if polarity > 0 else 'always'} {behaviour}",
+        denied=f"{who} should {'never' if (side > 0) != negated else 'always'} {behaviour}",
         permits=modal.permits,
     )
 
@@ -163,15 +159,8 @@ def outcome(line: str) -> Norm | None:
     side, (behaviour, negated) = vote(main), act
     if not side or not behaviour:
         return None
-    return Norm(
-        "outcome",
-        "",
-        -side if negated else side,
-        behaviour,
-        negated,
-        subject_of(behaviour),
-        flipped=f"It is {'good' if side < 0 else 'wrong'} to {'not ' * negated}{behaviour}",
-    )
+    flipped = f"It is {'good' if side < 0 else 'wrong'} to {'not ' * negated}{behaviour}"
+    return act_norm("outcome", "", side, act, flipped=flipped)
 
 
 def habit(line: str) -> Norm | None:

@@ -9,11 +9,9 @@ words, one a line, in the order of the rows. Any safetensors library can write i
 cache has the same layout.
 """
 
-import contextlib
 import json
 import logging
 import os
-import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.core.extras import require_extra
 from moralscope.core.protocols import WordVectors
 from moralscope.core.registry import did_you_mean
+from moralscope.io.files import half_file
 from moralscope.models.store import Progress, Store, sha256_of
 from moralscope.words.vectors.readers import Chunk, read_chunks
 from moralscope.words.vectors.table import SCRIPTED, TableVectors, scripted_vectors
@@ -130,10 +129,10 @@ def save_vectors(vectors: WordVectors, path: Path) -> None:
 
 def write_table(chunks: Iterable[Chunk], path: Path) -> None:
     """Write chunks of words and rows, holding one chunk and the words in memory."""
-    half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     words: list[str] = []
     dimension = 0
-    try:
+    remedy = "free some space, or choose another place (MORALSCOPE_HOME for the cache)"
+    with half_file(path, remedy, StoreError) as half:
         path.parent.mkdir(parents=True, exist_ok=True)
         with half.open("wb") as stream:
             stream.seek(8 + _HEADER)
@@ -155,15 +154,6 @@ def write_table(chunks: Iterable[Chunk], path: Path) -> None:
             stream.write(json.dumps(header).encode().ljust(_HEADER))
             stream.flush()
             os.fsync(stream.fileno())
-        half.replace(path)
-    except OSError as error:
-        raise StoreError(
-            f"{path} could not be written ({error.strerror})",
-            "free some space, or choose another place (MORALSCOPE_HOME for the cache)",
-        ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
 
 
 def map_table(path: Path) -> Table:

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from moralscope.cli.models import data_app as app
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
-from moralscope.models.store import data_cards, load_data_cards
-from moralscope.models.store.data_cards import list_data, verify_data, where_data
+from moralscope.models.store import data_cards
+from moralscope.models.store.data_cards import list_data, load_data_cards, verify_data, where_data
 
 CARD = """
 [mine]

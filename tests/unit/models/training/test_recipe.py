@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from moralscope.core.errors import InputError, UnknownName
+from moralscope.io.documents import recipe_names
 from moralscope.models.training.heads import Head
 from moralscope.models.training.recipe import (
     TrainingRecipe,
     load_recipe,
-    recipe_names,
     repeat_words,
 )
 from moralscope.rules.collect.train import FilterRecipe
@@ -21,7 +21,11 @@ STEPS = ("mpnet", "mpnet-head", "minilm-head")  # they go on from a folder
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(kind, name) for kind in (StoriesRecipe, RulesRecipe) for name in recipe_names(kind)],
+    [
+        (kind, name)
+        for kind in (StoriesRecipe, RulesRecipe)
+        for name in recipe_names(kind.PACKAGE, "training")
+    ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
 def test_every_shipped_recipe_is_whole(kind, name):

@@ -7,19 +7,9 @@ import pytest
 import sacrebleu
 from scipy.stats import permutation_test
 
-from moralscope.stats.text import (
-    Sums,
-    bleu,
-    bleu_signature,
-    bleu_sums,
-    compare,
-    compare_distinct,
-    distinct,
-    mean_sums,
-    measure,
-    measure_distinct,
-    rouge_table,
-)
+from moralscope.stats.text.diversity import compare_distinct, distinct, measure_distinct
+from moralscope.stats.text.overlap import bleu, bleu_signature, bleu_sums, rouge_table
+from moralscope.stats.text.sums import Sums, compare, mean_sums, measure
 
 TEXT = "jo sam pays waits for the bill line friend takes what she owes and runs away"
 WORDS = TEXT.split()

@@ -4,9 +4,10 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import Decoding, to_plain
+from moralscope.io.documents import recipe_names
 from moralscope.stories.chains.explain import explain
 from moralscope.stories.chains.flow import by_target, story_fields
-from moralscope.stories.chains.recipes import load_recipe, parse_recipe, recipe_names
+from moralscope.stories.chains.recipes import load_recipe, parse_recipe
 
 PUBLISHED = {
     "action-ranking": ["action|context", "action+context"],
@@ -48,7 +49,7 @@ def test_abduction_ranks_by_the_norm_and_else_as_published():
     )
 
 
-@pytest.mark.parametrize("name", recipe_names())
+@pytest.mark.parametrize("name", recipe_names("moralscope.stories", "recipes"))
 def test_every_shipped_recipe_is_sound_and_explained(name):
     recipe = load_recipe(name)
     lines = explain(recipe)
