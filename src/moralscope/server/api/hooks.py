@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from moralscope.core.errors import InputError
-from moralscope.server.api.schemas import MAX_EXCHANGES, MAX_TEXT, Long
+from moralscope.server.api.schemas import MAX_EXCHANGES, MAX_TEXT, Long, shown
 from moralscope.server.errors import documented
 from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
 from moralscope.server.security import allowed
@@ -48,16 +48,7 @@ class PromptfooContext(_Given):
 class PromptfooRequest(_Given):
     """What promptfoo posts for an assertion of type `webhook`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "output": "Tell everybody, secrets are for fun.",
-                    "context": {"prompt": "Should I share my friend's secret?", "vars": {}},
-                }
-            ]
-        }
-    )
+    model_config = shown("PromptfooRequest")
     output: Any
     context: PromptfooContext = PromptfooContext()
 
@@ -101,17 +92,7 @@ def _prompt(prompt: Any) -> str:
 class LitellmRequest(_Given):
     """What LiteLLM's `generic_guardrail_api` posts."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "input_type": "response",
-                    "texts": ["Tell everybody, secrets are for fun."],
-                    "litellm_call_id": "9f2c",
-                }
-            ]
-        }
-    )
+    model_config = shown("LitellmRequest")
     input_type: Literal["request", "response"]
     texts: Annotated[list[Long], Field(max_length=MAX_EXCHANGES)] | None = None
     structured_messages: list[Any] | None = None
