@@ -13,7 +13,7 @@ import dataclasses
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -54,6 +54,14 @@ class Option:
         return (
             f"{self.least:,} or more" if self.most is None else f"{self.least:,} to {self.most:,}"
         )
+
+
+# By the heading of the help that they stand under.
+input_option = partial(Option, group="Input")
+model_option = partial(Option, group="Model")
+output_option = partial(Option, group="Output")
+file_option = partial(Option, metavar="FILE", group="Input")
+gate_option = partial(Option, metavar="EXPR", least=1, most=500, group="Output")
 
 
 @dataclass(frozen=True, slots=True)
