@@ -23,12 +23,13 @@ from moralscope.annotation.engines import (
     LOCK_SECONDS,
     READ_SECONDS,
     READING,
+    TLS_REMEDY,
+    TLS_SAID,
     WAIT,
     first_line,
     is_loss,
     is_of_database,
     make_engine,
-    opening_remedy,
 )
 from moralscope.annotation.records import Conflict, NotSaved
 from moralscope.core.errors import InputError
@@ -273,7 +274,8 @@ class Storage:
             if not isinstance(error, Exception) or not is_of_database(error):
                 raise
             why = first_line(error)
-            remedy = opening_remedy(why, "check that it runs, and its URL in project.yaml")
+            running = "check that it runs, and its URL in project.yaml"
+            remedy = TLS_REMEDY if TLS_SAID(why) else running
             problem = f"the project's database cannot be opened ({why})"
             raise NotSaved(problem, remedy) from error
 

@@ -68,7 +68,7 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
             note(f"guarding {options.guard}: give clients the base URL {address}/v1")
 
     run(work, address, announce, token=token, proxy=proxy, mount=mount_site)
-    cut = work.metrics.cut_off()
+    cut = work.metrics.started - work.metrics.answered
     note(f"answered {work.metrics.answered:,} requests" + (f", cut {cut:,} off" if cut else ""))
 
 

@@ -253,7 +253,12 @@ class Service:
         return lint_book(self._book(tuple(rulebooks)), options, encoder=model)
 
     def _book(self, books: Books) -> Rulebook:
-        return self._books.get(books, lambda: _layered(books))
+        def read() -> Rulebook:
+            every = books or (None,)
+            parts = [shipped_rulebook() if text is None else text.read() for text in every]
+            return parts[0] if len(parts) == 1 else layer_rulebooks(parts)
+
+        return self._books.get(books, read)
 
     def _axis(self, options: AxisOptions) -> Axis:
         return self._axes.get(options, lambda: build_axis(options, self.models))
@@ -264,10 +269,3 @@ def _exchanges(rows: Sequence[tuple[str, str, str]]) -> list[Exchange]:
         Exchange(prompt, reply, name or str(number))
         for number, (prompt, reply, name) in enumerate(rows, 1)
     ]
-
-
-def _layered(texts: Books) -> Rulebook:
-    books = [shipped_rulebook() if text is None else text.read() for text in texts]
-    if not books:
-        return shipped_rulebook()
-    return books[0] if len(books) == 1 else layer_rulebooks(books)

@@ -147,15 +147,12 @@ async def litellm(request: Request, body: LitellmRequest) -> LitellmAnswer:
         return LitellmAnswer(action="NONE")
     texts = body.texts or ([""] if unjudged else [])
     replies = [GuardedReply(text, unjudged) for text in texts]
-    return _action(await _judge(request, prompts.take(body.litellm_call_id), replies))
-
-
-def _action(replies: Sequence[GuardDecision]) -> LitellmAnswer:
-    blocked = [reply for reply in replies if reply.outcome == "blocked"]
+    decisions = await _judge(request, prompts.take(body.litellm_call_id), replies)
+    blocked = [decision for decision in decisions if decision.outcome == "blocked"]
     if blocked:
         return LitellmAnswer(action="BLOCKED", blocked_reason=blocked[0].text)
-    if any(reply.is_changed for reply in replies):
-        return LitellmAnswer(action="GUARDRAIL_INTERVENED", texts=[reply.text for reply in replies])
+    if any(decision.is_changed for decision in decisions):
+        return LitellmAnswer(action="GUARDRAIL_INTERVENED", texts=[one.text for one in decisions])
     return LitellmAnswer(action="NONE")
 
 
