@@ -148,9 +148,7 @@ def agreement(
     if chosen.people is not None:
         judged = replace(judged, annotators=read_people(chosen.people))
     smallest = chosen.smallest_group or max(SMALLEST, judged.smallest_group or SMALLEST_GROUP)
-    levels = chosen.levels
-    if not isinstance(levels, Mapping):
-        levels = parse_pairs(levels, "--levels", _LEVELS)
+    levels = parse_levels(chosen.levels)
     names = {one.field for one in judged.judgments}
     for name in levels:
         if name not in names:
@@ -185,6 +183,11 @@ def agreement(
         statistics=statistics,
         warnings=warnings,
     )
+
+
+def parse_levels(levels: str | Mapping[str, str] | None) -> dict[str, str]:
+    """Read `severity=ordinal,rule=text`: field and level."""
+    return dict(levels) if isinstance(levels, Mapping) else parse_pairs(levels, "--levels", _LEVELS)
 
 
 def agreement_so_far(

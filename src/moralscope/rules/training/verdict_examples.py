@@ -95,14 +95,19 @@ def verdict_examples(
         )
         for row in written
     ]
-    examples += [  # a bad and a fine reply to each prompt of `data/verdicts.yaml`
+    examples += written_verdicts(part)
+    if any(name.startswith((MODERATION, HATECHECK)) for name in sources):
+        examples += written_texts(part)
+    return [*examples, *amid_talk(examples, harmless_talk(written, part))]
+
+
+def written_verdicts(part: str) -> list[TrainingExample]:
+    """Return a bad and a fine reply to each prompt of `data/verdicts.yaml`."""
+    return [
         TrainingExample(VERDICT, (row["prompt"], row[name]), label, group="verdict replies")
         for row in _reply_pairs(part)
         for label, name in enumerate(VERDICTS)
     ]
-    if any(name.startswith((MODERATION, HATECHECK)) for name in sources):
-        examples += written_texts(part)
-    return [*examples, *amid_talk(examples, harmless_talk(written, part))]
 
 
 @cache
