@@ -215,8 +215,12 @@ class SharedExperts:
 
     labels = _held(ExpertSet.labels)
     thresholds = _held(ExpertSet.thresholds)
-    told = _held(ExpertSet.told)
     windows = _held(ExpertSet.windows)
+
+    def told(self, task: str, columns: Matrix) -> Matrix:
+        """Return what a task tells by the columns of `read`."""
+        with self.held.use() as experts:
+            return experts.told(task, columns)
 
     def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
         """Return the columns of every task, and vectors of length one."""
