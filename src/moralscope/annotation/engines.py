@@ -23,8 +23,8 @@ LOCK_SECONDS = 5.0  # for a lock that another program holds
 READ_SECONDS = 2.0  # in WAL mode only a program that wants the file for itself lets readers wait
 _REPLY_SECONDS = 15  # for PostgreSQL to say anything
 _TLS = ("disable", "require", "verify-full")
-_TLS_SAID = re.compile("SSL|certificate", re.IGNORECASE).search
-_TLS_REMEDY = (
+TLS_SAID = re.compile("SSL|certificate", re.IGNORECASE).search
+TLS_REMEDY = (
     "give the server a certificate and name its authority with &sslrootcert=FILE, or write "
     "?sslmode=require (any certificate) or ?sslmode=disable after the database's URL"
 )
@@ -160,8 +160,3 @@ def first_line(error: Exception) -> str:
     if isinstance(detail, dict):  # pg8000 gives the fields of the server's message
         detail = detail.get("M", "error")
     return str(detail).splitlines()[0][:200] if str(detail) else type(cause).__name__
-
-
-def opening_remedy(why: str, remedy: str) -> str:
-    """Return what to do about a database that cannot be opened: TLS has an answer of its own."""
-    return _TLS_REMEDY if _TLS_SAID(why) else remedy

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import Option, Options, Seed, file_option, input_option, output_option
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ STAGES = ("main", "staging", "all")
 DECISIONS = ("reject", "block", "lift", "decline")
 Columns = Annotated[
     str | None,
-    Option("What your columns are called: prompt=Q,reply=A.", metavar="NAME=COLUMN", group="Input"),
+    input_option("What your columns are called: prompt=Q,reply=A.", metavar="NAME=COLUMN"),
 ]
 
 
@@ -66,15 +66,14 @@ class AnnotationExportOptions(Options):
 
     shape: Annotated[
         str,
-        Option(
+        output_option(
             "jsonl, csv, parquet; mic (MIC.csv), stories, human (score --human), people (who "
             "they are, apart from answers), audit (who did what).",
             choices=tuple(SHAPES),
-            group="Output",
         ),
     ] = "jsonl"
-    name: Annotated[str, Option("A file name; else the shape's.", group="Output")] = ""
-    stage: Annotated[str, Option("main, staging or all.", choices=STAGES, group="Input")] = "main"
+    name: Annotated[str, output_option("A file name; else the shape's.")] = ""
+    stage: Annotated[str, input_option("main, staging or all.", choices=STAGES)] = "main"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,19 +93,18 @@ class AdjudicateOptions(Options):
     """What the final answer of an item is, and why. Fields on which all agree need not be said."""
 
     like: Annotated[
-        str, Option("Take this person's answer.", flag="--take", metavar="PERSON", group="Input")
+        str, input_option("Take this person's answer.", flag="--take", metavar="PERSON")
     ] = ""
     values: Annotated[
         tuple[str, ...],
-        Option(
+        input_option(
             "A field of the final answer: severity=4, ok=yes, foundations=care|fairness; may be "
             "repeated.",
             flag="--set",
             metavar="FIELD=VALUE",
-            group="Input",
         ),
     ] = ()
-    comment: Annotated[str, Option("Why; kept with the answer.", group="Input")] = ""
+    comment: Annotated[str, input_option("Why; kept with the answer.")] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,23 +113,20 @@ class AgreementOptions(Options):
 
     levels: Annotated[
         str | None,
-        Option(
-            "severity=ordinal,… (or nominal, interval, ratio, several, text); else guessed.",
-            group="Input",
+        input_option(
+            "severity=ordinal,… (or nominal, interval, ratio, several, text); else guessed."
         ),
     ] = None
     columns: Annotated[
         str | None,
-        Option(
+        input_option(
             "What your columns are called: item=ID,person=WHO; rater, annotator and worker are "
             "read as person.",
             metavar="NAME=COLUMN",
-            group="Input",
         ),
     ] = None
     people: Annotated[
-        Path | None,
-        Option("People: person, leaning, weights of foundations.", metavar="FILE", group="Input"),
+        Path | None, file_option("People: person, leaning, weights of foundations.")
     ] = None
     smallest_group: Annotated[
         int | None, Option("Smallest group of a leaning that is named (5); at least 3.")

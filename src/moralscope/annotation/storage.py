@@ -23,12 +23,13 @@ from moralscope.annotation.engines import (
     LOCK_SECONDS,
     READ_SECONDS,
     READING,
+    TLS_REMEDY,
+    TLS_SAID,
     WAIT,
     first_line,
     is_loss,
     is_of_database,
     make_engine,
-    opening_remedy,
 )
 from moralscope.annotation.records import Conflict, NotSaved
 from moralscope.core.errors import InputError
@@ -272,16 +273,15 @@ class Storage:
             self._engine.dispose()
             if not isinstance(error, Exception) or not is_of_database(error):
                 raise
-            why = first_line(error)
-            remedy = opening_remedy(why, "check that it runs, and its URL in project.yaml")
+            why, remedy = first_line(error), "check that it runs, and its URL in project.yaml"
             problem = f"the project's database cannot be opened ({why})"
-            raise NotSaved(problem, remedy) from error
+            raise NotSaved(problem, TLS_REMEDY if TLS_SAID(why) else remedy) from error
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """Open a transaction that is durable when the block ends, or has not happened."""
-        problem = "the database did not save it"
-        with self._errors(problem, _KEEP), self._in_turn() as engine, engine.begin() as connection:
+        errors = self._errors("the database did not save it", _KEEP)
+        with errors, self._in_turn() as engine, engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -289,8 +289,8 @@ class Storage:
         """Open a transaction that only reads: it waits for nobody."""
         waits = {READING: True, WAIT: int(1000 * READ_SECONDS)}
         engine = self._engine.execution_options(**waits)
-        problem, remedy = "the database cannot be read", "wait a moment, try again"
-        with self._errors(problem, remedy), engine.begin() as connection:
+        errors = self._errors("the database cannot be read", "wait a moment, try again")
+        with errors, engine.begin() as connection:
             yield connection
 
     @contextmanager

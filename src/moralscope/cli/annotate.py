@@ -1,4 +1,4 @@
-"""`moralscope annotate`: projects in which people write and judge, alone or as a team."""
+"""`moralscope annotate`: projects in which people write and judge; how far they agree."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,7 @@ import typer
 
 from moralscope.annotation.options import (
     AdjudicateOptions,
+    AgreementOptions,
     AnnotationExportOptions,
     DecideOptions,
     ImportOptions,
@@ -197,3 +198,28 @@ def statement(folder: Folder, output: ReportOutput) -> None:
     from moralscope.annotation.statement import data_statement
 
     emit_to(output, data_statement(folder))
+
+
+@takes
+def agreement(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE|PROJECT",
+            help="CSV, JSONL or Parquet of item, person, field, value (or one column per field), "
+            "an export of 'annotate', or a project's folder.",
+        ),
+    ],
+    options: AgreementOptions,
+    output: ReportOutput,
+) -> None:
+    """Measure how far people agree, field by field, and show where they disagree.
+
+    Krippendorff's alpha, kappa, the intraclass correlation and plain agreement, each with its
+    interval; items with the widest answers; leanings, if groups are large enough.
+
+    Example: moralscope agreement answers.csv --levels severity=ordinal --report agreement.html
+    """
+    from moralscope.annotation.agreement import agreement
+
+    emit_to(output, agreement(source, options))

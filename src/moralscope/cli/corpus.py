@@ -26,7 +26,7 @@ from moralscope.cli.output import (
     progress_bar,
     starting,
 )
-from moralscope.core.options import Option
+from moralscope.core.options import input_option
 
 if TYPE_CHECKING:
     from moralscope.batch.job import BatchJob
@@ -48,10 +48,7 @@ class VerifyOptions(ListingOptions):
     """What is compared beside the parts."""
 
     inputs: Annotated[
-        bool,
-        Option(
-            "Also compare the input files: by content if the run had --hash-inputs.", group="Input"
-        ),
+        bool, input_option("Also compare the input files: by content if the run had --hash-inputs.")
     ] = False
 
 

@@ -1,11 +1,15 @@
-"""`moralscope interop`: where the files lie that other tools read."""
+"""`moralscope interop`, `export` and `mcp`: for other tools, CI systems, the hub and agents."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from moralscope.cli.output import fetching
+from moralscope.cli.declare import takes
+from moralscope.cli.output import fetching, note
+from moralscope.core.errors import InputError
+from moralscope.interop.options import ExportOptions, McpOptions
 
 app = typer.Typer(
     help="Print where the files are that other tools read: tasks, an assertion, language models.",
@@ -76,3 +80,56 @@ def model_path(
     with fetching() as progress:
         folder, _ = resolve_base(name, progress=progress)
     typer.echo(folder)
+
+
+@takes
+def mcp(options: McpOptions) -> None:
+    """Serve audit, score and rules as tools for an agent (MCP over stdin and stdout).
+
+    An MCP client starts it. Models are loaded at the first call and stay loaded.
+
+    Example: moralscope mcp --rulebook rules.yaml
+    """
+    from moralscope.interop.mcp import build_server
+    from moralscope.interop.replies import audit_options
+
+    chosen = audit_options(list(options.rulebooks) or None, experts=options.experts)
+    build_server(chosen).run()
+
+
+@takes
+def export(options: ExportOptions) -> None:
+    """Export a run as JUnit XML, SARIF, a Markdown summary or labelling tasks; or weights.
+
+    The run is an audit, or any run with a gate. Weights are exported for Hugging Face's hub.
+    Nothing is sent anywhere.
+
+    Example: moralscope export audit.json --to audit.xml
+    """
+    from moralscope.interop.exports import FORMATS, SUFFIXES
+
+    source, target = Path(options.source).expanduser(), options.to
+    by_suffix = SUFFIXES.get(target.suffix) if target is not None else None
+    is_run = source.is_file() or source.suffix == ".json"
+    form = options.format or by_suffix or ("markdown" if is_run else "hub")
+    if form == "hub":
+        from moralscope.interop.hub import write_hub_folder
+
+        if target is None:
+            raise InputError("weights go into a folder", "name one: --to DIR")
+        for path in write_hub_folder(options.source, target):
+            note(f"wrote {path}")
+        return
+    if options.format is None and by_suffix is None and target is not None:
+        raise InputError(f"{target} could be of any format", "name one: --format junit")
+    from moralscope.interop.exports import read_results
+    from moralscope.interop.labelling import LABELLING
+    from moralscope.io.files import check_writable, read_run, write_whole
+
+    text = {**FORMATS, **LABELLING}[form](read_results(read_run(source), str(source)))
+    if target is None:
+        sys.stdout.write(text)
+        return
+    check_writable(target)
+    write_whole(target, [text.encode()])
+    note(f"{form}: {target}")

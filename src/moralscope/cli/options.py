@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options
+from moralscope.core.options import Options, output_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from moralscope.io.actions import ActionList
 
 
-Json = Annotated[bool, Option("Print the run record as JSON, nothing else.", group="Output")]
+Json = Annotated[bool, output_option("Print the run record as JSON, nothing else.")]
 Report = Annotated[
-    Path | None,
-    Option("Write an interactive report: one HTML file.", metavar="FILE", group="Output"),
+    Path | None, output_option("Write an interactive report: one HTML file.", metavar="FILE")
 ]
 Figure = Annotated[
-    Path | None,
-    Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE", group="Output"),
+    Path | None, output_option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE")
 ]
 
 
@@ -46,9 +44,7 @@ class RecordOutput(Options):
     """
 
     json: Json = False
-    out: Annotated[
-        Path | None, Option("Save the run record (JSON).", metavar="FILE", group="Output")
-    ] = None
+    out: Annotated[Path | None, output_option("Save the run record (JSON).", metavar="FILE")] = None
 
     def __post_init__(self) -> None:
         if self.out is not None:
@@ -86,10 +82,9 @@ class CorpusOutput(Options):
     json: Json = False
     out: Annotated[
         str | None,
-        Option(
+        output_option(
             "Save the run record (JSON). A folder makes it a corpus run, in Parquet files.",
             metavar="FILE|DIR",
-            group="Output",
         ),
     ] = None
     report: Report = None
@@ -119,7 +114,7 @@ class ScoreOutput(CorpusOutput):
 class ListingOptions(Options):
     """How a list is printed."""
 
-    json: Annotated[bool, Option("Print it as JSON, nothing else.", group="Output")] = False
+    json: Annotated[bool, output_option("Print it as JSON, nothing else.")] = False
 
 
 def input_flag(name: str, help: str, metavar: str = "FILE", short: str = "") -> Any:

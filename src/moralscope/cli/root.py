@@ -16,7 +16,7 @@ from moralscope.version import __version__
 
 # By the panel of the help: a command's name, its file, and what is taken from there.
 _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "Start here": (("demo", "demo", "demo"),),
+    "Start here": (("demo", "score", "demo"),),
     "Measure": (
         ("score", "score", "score"),
         ("compare", "compare", "compare"),
@@ -32,20 +32,20 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("collect", "collect", "collect"),
         ("collect-train", "training", "collect_train"),
     ),
-    "People": (("annotate", "annotate", "app"), ("agreement", "agreement", "agreement")),
+    "People": (("annotate", "annotate", "app"), ("agreement", "annotate", "agreement")),
     "Look": (("serve", "serve", "serve"), ("report", "serve", "report")),
     "Steer": (
         ("steer", "steer", "app"),
-        ("edit", "edit", "edit"),
-        ("teach", "edit", "teach"),
+        ("edit", "steer", "edit"),
+        ("teach", "steer", "teach"),
     ),
     "Train and generate": (("stories", "stories", "app"),),
     "Weights": (("models", "models", "app"), ("data", "models", "data_app")),
     "Long runs": (("corpus", "corpus", "app"),),
     "Other tools": (
-        ("mcp", "mcp", "mcp"),
+        ("mcp", "interop", "mcp"),
         ("interop", "interop", "app"),
-        ("export", "export", "export"),
+        ("export", "interop", "export"),
     ),
 }
 

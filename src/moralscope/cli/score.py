@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.axes.options import DEFAULT_BASE, RankOptions, ScoreOptions
+from moralscope.axes.options import DEFAULT_BASE, DemoOptions, RankOptions, ScoreOptions
 from moralscope.batch.options import BatchOptions
 from moralscope.cli.corpus import run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
@@ -22,6 +22,9 @@ from moralscope.cli.output import (
     emit_to,
     fetched_encoder,
     fetching,
+    note,
+    open_in_browser,
+    out,
     require_gate,
     starting,
 )
@@ -123,3 +126,69 @@ def rank(
     starting(options.encoder, quiet=output.json)
     model = fetched_encoder(options.encoder)
     emit_to(output, rank(question, answers, options, model=model))
+
+
+_NEXT = (
+    (
+        'moralscope score "forgive a friend" "spread rumours" --report mine.html',
+        "score actions of your own and look at them; --axis choice and --axis direction are what "
+        "the papers propose",
+    ),
+    (
+        'moralscope compare "forgive a friend" "eat meat" "spread rumours" --encoders minilm,mpnet',
+        "two models, one list",
+    ),
+    (
+        'moralscope rank "What should I put in the toaster?" bread "my hamster"',
+        "rank answers to a question",
+    ),
+    ("moralscope reproduce direction", "the papers' tables beside ours"),
+)
+_REPORT = Path("moralscope-demo.html")
+
+
+@takes
+def demo(
+    options: DemoOptions,
+    output: OutputOptions,
+    open_report: Annotated[
+        bool,
+        typer.Option(
+            "--open", metavar="", help="Open the report in a browser.", rich_help_panel="Output"
+        ),
+    ] = False,
+) -> None:
+    """Take a one-minute tour: score twenty actions on real weights and write a report.
+
+    The weights (mpnet, 438 MB, Apache-2.0) are fetched and verified on the first run. The report is
+    moralscope-demo.html in the current folder, or the file that --report names.
+    """
+    from rich.text import Text
+
+    from moralscope.axes.build import LocalModels, build_axis
+    from moralscope.axes.score import demo
+    from moralscope.core.errors import MoralscopeError
+    from moralscope.pages import write_report
+
+    starting(options.encoder, quiet=output.json)
+    with fetching() as progress:
+        built = build_axis(options.score_options(), LocalModels(progress=progress))
+    with counting("scoring") as step:
+        record = demo(options, built=built, report=step)
+    emit_to(output, record)
+    if not output.json:
+        out.print()
+        out.print("Try next", style="bold")
+        for command, what in _NEXT:
+            out.print(Text(f"  {command}"), soft_wrap=True)
+            out.print(Text(f"      {what}", style="dim"), soft_wrap=True)
+    if output.report is None and (open_report or not output.json):
+        try:  # nobody asked for it: where it cannot be written, say so and go on
+            write_report(record, _REPORT)
+        except MoralscopeError as error:
+            note(f"no report was written: {error.problem}; name a place with --report")
+        else:
+            note(f"report: {_REPORT.absolute()} (open it in a browser)")
+    shown = output.report or _REPORT
+    if open_report and shown.is_file():
+        open_in_browser(shown.resolve().as_uri())

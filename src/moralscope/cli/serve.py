@@ -10,7 +10,7 @@ from moralscope.cli.options import Figure
 from moralscope.cli.output import fetching, note, open_in_browser
 from moralscope.core.errors import InputError
 from moralscope.core.extras import require_extra
-from moralscope.core.options import Option, Options
+from moralscope.core.options import Option, Options, output_option
 from moralscope.server.options import GuardOptions, ServeOptions
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
             note(f"guarding {options.guard}: give clients the base URL {address}/v1")
 
     run(work, address, announce, token=token, proxy=proxy, mount=mount_site)
-    cut = work.metrics.cut_off()
+    cut = work.metrics.started - work.metrics.answered
     note(f"answered {work.metrics.answered:,} requests" + (f", cut {cut:,} off" if cut else ""))
 
 
@@ -93,22 +93,18 @@ class ReportOptions(Options):
         Option("Run records (--out); several only with --site.", metavar="RUN.json", argument=True),
     ] = ()
     out: Annotated[
-        Path | None,
-        Option("The report; by default RUN.html next to it.", metavar="FILE", group="Output"),
+        Path | None, output_option("The report; by default RUN.html next to it.", metavar="FILE")
     ] = None
     figure: Figure = None
     site: Annotated[
         Path | None,
-        Option(
+        output_option(
             "Write a folder to publish: an index and a report of every run; without RUN.json, of "
             "all runs that the local page keeps.",
             metavar="DIR",
-            group="Output",
         ),
     ] = None
-    open_report: Annotated[bool, Option("Open it in a browser.", flag="--open", group="Output")] = (
-        False
-    )
+    open_report: Annotated[bool, output_option("Open it in a browser.", flag="--open")] = False
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from moralscope.core.options import Option, Options
+from moralscope.core.options import Option, Options, output_option
 from moralscope.models.options import DEFAULT_EXPERTS, AuditorName
 from moralscope.rules.options import Rulebooks
 
@@ -25,19 +25,17 @@ class ExportOptions(Options):
     ]
     to: Annotated[
         Path | None,
-        Option(
+        output_option(
             "A file (.xml, .sarif, .md, .json), or a folder for weights; else stdout.",
             metavar="PATH",
-            group="Output",
         ),
     ] = None
     format: Annotated[
         str | None,
-        Option(
+        output_option(
             "junit, sarif, markdown, label-studio, argilla or hub.",
             choices=FORMATS,
             shown="inferred from --to",
-            group="Output",
         ),
     ] = None
 

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from moralscope.core.errors import MoralscopeError
-from moralscope.interop.chat import text_in
-from moralscope.interop.replies import FLAGGED, audit_options, reply_auditor, verdict_word
+from moralscope.interop.replies import FLAGGED, audit_options, reply_auditor, text_in, verdict_word
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:

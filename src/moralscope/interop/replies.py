@@ -1,14 +1,15 @@
 """Replies audited or judged for another tool: models stay loaded, equal texts are read once."""
 
+import json
 import math
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from moralscope.core.options import build_options
 from moralscope.core.protocols import Pair
-from moralscope.interop.chat import text_in
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.conversations.conversation import (
     ASSISTANT,
@@ -21,6 +22,35 @@ from moralscope.rules.records import AuditedReply, RuleFinding, Verdict
 
 if TYPE_CHECKING:
     from moralscope.rules.audit import AuditModels
+
+
+def text_in(value: Any, role: str) -> str:
+    """Return what `role` said last in messages; a plain text is returned as it is.
+
+    Examples
+    --------
+    >>> said = [{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Ho!"}]
+    >>> text_in(said, "user")
+    'Hi!'
+    >>> text_in('[{"role": "user", "content": [{"type": "text", "text": "Hi!"}]}]', "user")
+    'Hi!'
+    >>> text_in("Is [1] a list?", "user")
+    'Is [1] a list?'
+    """
+    messages = value
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError):
+            messages = json.loads(value)
+    if not (isinstance(messages, list) and messages and all(isinstance(m, dict) for m in messages)):
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    said = [turn.get("content") for turn in messages if turn.get("role") == role]
+    content = said[-1] if said else ""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
 
 Answer = TypeVar("Answer")
 FLAGGED, FINE, ABSTAINED = "flagged", "fine", "abstained"  # what other tools show of a verdict

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from moralscope.core.errors import UnknownName
-from moralscope.interop.chat import text_in
-from moralscope.interop.replies import audit_options, reply_auditor, reply_judge
+from moralscope.interop.replies import audit_options, reply_auditor, reply_judge, text_in
 from moralscope.models.options import DEFAULT_EXPERTS
 
 BY = ("audit", "judge")

@@ -4,7 +4,6 @@ Prompts and replies of audits are hostile input: data to be written, never marku
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from moralscope.axes.compare import ComparedAction, CompareStatistics, PairSummary
 from moralscope.axes.languages import LanguagesStatistics, ParallelScore
@@ -14,16 +13,14 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import (
     GROUPS,
-    Group,
     bars,
     error_bars,
     line_marks,
     marks,
     named_rows,
-    outermost,
+    named_scatter,
     rounded,
     row_chart,
-    scatter,
     slopes,
 )
 from moralscope.pages.closing import AUDIT_LIMITS, SCORE_LIMITS, axis_limits
@@ -420,16 +417,11 @@ def _figures_table(changes: RunChanges) -> Table:
 def _before_and_after(items: Sequence[ComparedItem]) -> list[Section]:
     """Draw scores after against scores before; of very many, those that changed most."""
     widest = sorted(items, key=lambda row: -abs(row.change))[:_DRAWN]
-    if len(widest) < 3:
-        return []
-    points = [(row.before, row.after) for row in widest]
-    hover = [f"{row.text}\nbefore {row.before:+.3f}\nafter {row.after:+.3f}" for row in widest]
-    pairs = list(zip((row.text for row in widest), points, strict=True))
-    labels = [(x, y, name) for name, (x, y) in outermost(pairs)]
     title = "Scores before and after"
-    chart = scatter(title, [Group("items", points, hover)], ("before", "after"), labels=labels)
-    # One scale for both: what shrank is then seen to have shrunk.
-    chart = replace(chart, layout={**chart.layout, "same": True})
+    groups = {"items": [(row.text, row.before, row.after) for row in widest]}
+    chart = named_scatter(title, groups, ("before", "after"), same=True)
+    if chart is None:
+        return []
     prose = ["Where nothing changed, after equals before; the line is the fit through all items."]
     if len(items) > _DRAWN:
         prose.append(f"Drawn are the {_DRAWN:,} of {len(items):,} items that changed most.")

@@ -11,7 +11,6 @@ from moralscope.pages.closing import AUDIT_LIMITS
 from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
 from moralscope.pages.page import Column, Page, Section, Table, Thread, ThreadTurn, head
 from moralscope.pages.words import cut, gate_line, more_note
-from moralscope.rules.audit_statistics import WorstReply
 from moralscope.rules.conversations.audit import ConversationStatistics
 from moralscope.rules.conversations.conversation import ASSISTANT, AuditedConversation, AuditedTurn
 
@@ -45,8 +44,12 @@ def conversation_page(record: RunRecord) -> Page:
         where = where if first is None else f"Turn {first} goes wrong"
         headline = f"{where}; {flagged:,} of {statistics.turns:,} turns flagged"
         tiles = [(f"{flagged:,} of {statistics.turns:,}", "of the assistant's turns flagged")]
-    table = _conversations(rows) if run is None else _worst(statistics.worst)
-    title = "Conversations" if run is None else "Worst conversations"
+    title, table = "Conversations", _conversations(rows)
+    if run is not None:
+        title, hidden = "Worst conversations", Column("messages", brief=False)
+        heads = head("conversation | score: signed 2 | reason: wide 70", hidden)
+        cells = [[row.id, row.score, cut(row.reason), cut(row.reply)] for row in statistics.worst]
+        table = Table(title, heads, cells)
     sections = [Section(title, [_CONTENT], [table], shown="all")]
     for row in rows[:_THREADS]:
         where = "nothing goes wrong" if row.verdict.is_judged else "not judged"
@@ -75,14 +78,6 @@ def conversation_page(record: RunRecord) -> Page:
         main=table,
         headline=headline if run is None else corpus_headline(run),
     )
-
-
-def _worst(rows: Sequence[WorstReply]) -> Table:
-    heads = head(
-        "conversation | score: signed 2 | reason: wide 70", Column("messages", brief=False)
-    )
-    cells = [[row.id, row.score, cut(row.reason), cut(row.reply)] for row in rows]
-    return Table("Worst conversations", heads, cells)
 
 
 def _conversations(rows: Sequence[AuditedConversation]) -> Table:

@@ -4,11 +4,13 @@ Draws the same `Chart` as reports and the local page do. The same page gives the
 """
 
 import io
+import re
+from functools import cache
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.pages.html import asset
 from moralscope.pages.page import Chart, Page
-from moralscope.pages.theme import palette
 
 _MARKERS = {
     "circle": ("o", "full"),
@@ -165,3 +167,9 @@ def _name_points(figure: Any, axes: Any, chart: Chart, page: Page) -> None:
 def _short(name: str, size: int = 42) -> str:
     line = "".join(char if char.isprintable() else " " for char in name)
     return line if len(line) <= size else f"{line[: size - 1]}…"
+
+
+@cache
+def palette() -> dict[str, str]:
+    """Return the light colours by name."""
+    return dict(re.findall(r"--([a-z-]+): light-dark\((#[0-9a-f]+),", asset("theme.css")))

@@ -4,7 +4,9 @@ from typing import Any
 
 from moralscope.core.records import to_plain
 from moralscope.io.run_records import clean_plain
-from moralscope.pages.page import Block, Chart, Facts, Page, Table, Thread, VerdictCard
+from moralscope.pages.page import Block, Chart, Code, Facts, Page, Table, Thread, VerdictCard
+
+_TYPES = {Chart: "chart", Code: "code", Facts: "facts", Thread: "thread", VerdictCard: "card"}
 
 
 def view(page: Page) -> dict[str, Any]:
@@ -59,24 +61,8 @@ def block_data(block: Block) -> dict[str, Any]:
             ],
             "note": block.note,
         }
-    elif isinstance(block, Chart):
-        data = {
-            "type": "chart",
-            "title": block.title,
-            "about": block.about,
-            "traces": to_plain(block.traces),
-            "layout": to_plain(block.layout),
-            "height": block.height,
-            "labels": to_plain(block.labels),
-        }
-    elif isinstance(block, Facts):
-        data = {"type": "facts", "pairs": [list(pair) for pair in block.pairs]}
-    elif isinstance(block, VerdictCard):
-        data = {"type": "card", **to_plain(block)}
-    elif isinstance(block, Thread):
-        data = {"type": "thread", **to_plain(block)}
     else:
-        data = {"type": "code", "text": block.text}
+        data = {"type": _TYPES[type(block)], **to_plain(block)}
     cleaned: dict[str, Any] = _rounded(clean_plain(data))
     return cleaned
 

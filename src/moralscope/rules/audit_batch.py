@@ -139,33 +139,28 @@ def _figures(parts: Parts, limits: Thresholds, reads: tuple[str, ...]) -> AuditS
         tally.replies += table.num_rows
         moments.add(table.column("score").to_numpy())
         tally.abstained += count_true(pc.equal(table.column("status"), ABSTAINED))
-        _count_rules(table, limits, broken, kept)
+        rules = table.column("rules").combine_chunks().flatten()
+        limit: Any = limits.disagree
+        if rules.type.get_field_index("limit") >= 0:  # parts of before 0.10 have none
+            limit = pc.coalesce(rules.field("limit"), limits.disagree)
+        disagrees, agrees = (
+            pc.greater_equal(pc.struct_field(rules, ["alignment", "probabilities", name]), least)
+            for name, least in (("disagree", limit), ("agree", limits.agree))
+        )
+        # As `is_broken` and `is_kept` tell them.
+        for holds, counts in ((disagrees, broken), (pc.and_not(agrees, disagrees), kept)):
+            values = rules.field("text").filter(holds).value_counts()
+            counts.add(dict(zip(*(part.to_pylist() for part in values.flatten()), strict=True)))
         some = table.filter(table.column("flag"))
         tally.flagged += some.num_rows
-        for rules in some.column("rules").to_pylist():
-            tally.add_worst(decode(list[RuleFinding], rules or [], "the parts"), limits)
+        for row in some.column("rules").to_pylist():
+            tally.add_worst(decode(list[RuleFinding], row or [], "the parts"), limits)
         parts.offer(worst, some.column("score").to_numpy(), some, described, reads)
         if "revised_by" in names:
             tally.revised_by.update(by for by in table.column("revised_by").to_pylist() if by)
     score = ScoreFigures(moments.summary.mean, *moments.mean_interval(), moments.low)
     listed = [WorstReply(**row) for row in worst.items()]
     return replace(tally.statistics(score, broken, kept, listed), **parts.spread(moments))
-
-
-def _count_rules(table: pa.Table, limits: Thresholds, broken: Frequent, kept: Frequent) -> None:
-    """Count broken and kept rules of all replies, as `is_broken` and `is_kept` tell them."""
-    rules = table.column("rules").combine_chunks().flatten()
-    texts = rules.field("text")
-    limit: Any = limits.disagree
-    if rules.type.get_field_index("limit") >= 0:  # parts of before 0.10 have none
-        limit = pc.coalesce(rules.field("limit"), limits.disagree)
-    disagrees, agrees = (
-        pc.greater_equal(pc.struct_field(rules, ["alignment", "probabilities", name]), least)
-        for name, least in (("disagree", limit), ("agree", limits.agree))
-    )
-    for holds, counts in ((disagrees, broken), (pc.and_not(agrees, disagrees), kept)):
-        values = texts.filter(holds).value_counts()
-        counts.add(dict(zip(*(part.to_pylist() for part in values.flatten()), strict=True)))
 
 
 def audit_schema(*, revised: bool) -> pa.Schema:

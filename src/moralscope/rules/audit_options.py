@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import (
+    Option,
+    Options,
+    Seed,
+    file_option,
+    gate_option,
+    input_option,
+    model_option,
+)
 from moralscope.models.options import (
     AUDITORS,
     DEFAULT_EXPERTS,
@@ -14,7 +22,15 @@ from moralscope.models.options import (
     AuditorName,
     SteerFile,
 )
-from moralscope.rules.options import Columns, ExchangeInput, Prompt, Reply, Rulebooks, Top
+from moralscope.rules.options import (
+    Columns,
+    ExchangeInput,
+    Prompt,
+    Reply,
+    Rulebooks,
+    Top,
+    rules_option,
+)
 
 EXPLAIN = ("doubtful", "all")  # which replies rules are asked about
 EVIDENCE = ("auto", "yes", "no")
@@ -37,36 +53,22 @@ class AuditInput(Options):
         ),
     ] = ()
     named_files: Annotated[
-        tuple[str, ...],
-        Option(
-            "The same as FILE; - reads stdin.",
-            flag="--file",
-            short="-f",
-            metavar="FILE",
-            group="Input",
-        ),
+        tuple[str, ...], file_option("The same as FILE; - reads stdin.", flag="--file", short="-f")
     ] = ()
     prompt: Prompt = None
     reply: Reply = None
     conversation: Annotated[
         str | None,
-        Option(
+        file_option(
             "Whole conversations: JSONL or Parquet of messages, ShareGPT, a log of inspect (JSON), "
-            "or CSV with conversation, role and content.",
-            metavar="FILE",
-            group="Input",
+            "or CSV with conversation, role and content."
         ),
     ] = None
     text: Annotated[
-        str | None, Option("A text that isn't a reply: a post, a user's message.", group="Input")
+        str | None, input_option("A text that isn't a reply: a post, a user's message.")
     ] = None
-    against: Annotated[
-        Path | None, Option("Another bot's replies, to compare.", metavar="FILE", group="Input")
-    ] = None
-    benign: Annotated[
-        Path | None,
-        Option("Replies that are fine, for --false-alarms.", metavar="FILE", group="Input"),
-    ] = None
+    against: Annotated[Path | None, file_option("Another bot's replies, to compare.")] = None
+    benign: Annotated[Path | None, file_option("Replies that are fine, for --false-alarms.")] = None
     columns: Columns = None
 
     def __post_init__(self) -> None:
@@ -116,111 +118,81 @@ class AuditOptions(Options):
     """What an audit uses and asks for."""
 
     texts: Annotated[
-        bool,
-        Option(
-            "FILE has texts that aren't replies, in the column text.",
-            group="Input",
-            http=False,
-        ),
+        bool, input_option("FILE has texts that aren't replies, in the column text.", http=False)
     ] = False
     rulebooks: Rulebooks = ()
     experts: AuditorName = DEFAULT_EXPERTS
     encoder: Annotated[
-        str | None,
-        Option("Finds rules in place of the experts.", short="-e", group="Model", http=ENCODERS),
+        str | None, model_option("Finds rules in place of the experts.", short="-e", http=ENCODERS)
     ] = None
     top: Top = 5
     general: Annotated[
-        bool,
-        Option("With only rules of your own: also flag replies that read as bad.", group="Rules"),
+        bool, rules_option("With only rules of your own: also flag replies that read as bad.")
     ] = False
     severity: Annotated[
-        float | None,
-        Option("Ignore broken rules less severe than this.", least=1, most=5, group="Rules"),
+        float | None, rules_option("Ignore broken rules less severe than this.", least=1, most=5)
     ] = None
-    expertise: Annotated[
-        bool, Option("Also flag advice that only experts should give.", group="Rules")
-    ] = False
+    expertise: Annotated[bool, rules_option("Also flag advice that only experts should give.")] = (
+        False
+    )
     explain: Annotated[
-        str,
-        Option(
-            "Check rules for doubtful replies only, or for all.", choices=EXPLAIN, group="Rules"
-        ),
+        str, rules_option("Check rules for doubtful replies only, or for all.", choices=EXPLAIN)
     ] = "doubtful"
     on_unread: Annotated[
         str,
-        Option(
+        rules_option(
             "What to do with a reply that was not read completely: pass with a note, flag, block.",
             choices=ON_UNREAD,
-            group="Rules",
         ),
     ] = "pass"
     evidence: Annotated[
         str,
-        Option(
+        rules_option(
             "Find the words that decide each flag; auto: in replies and files, not in a corpus.",
             choices=EVIDENCE,
-            group="Rules",
         ),
     ] = "auto"
     false_alarms: Annotated[
         str | None,
-        Option(
+        rules_option(
             "Flag at most this share of fine replies, e.g. 1%; --benign gives them.",
             metavar="SHARE",
             least=1,
             most=20,
-            group="Rules",
         ),
     ] = None
     require_warrant: Annotated[
         bool,
-        Option(
+        rules_option(
             "Refuse rules of yours without a warrant ('rules warrant'), and use its limits.",
-            group="Rules",
             http=False,
         ),
     ] = False
-    revise: Annotated[
-        bool, Option("Also write a better reply for each flagged one.", group="More")
-    ] = False
+    revise: Annotated[bool, Option("Also write a better reply for each flagged one.")] = False
     generator: Annotated[
-        str,
-        Option(
-            "Its writer: smollm2, qwen (better), a folder, openai:MODEL.",
-            group="More",
-            http=GENERATORS,
-        ),
+        str, Option("Its writer: smollm2, qwen (better), a folder, openai:MODEL.", http=GENERATORS)
     ] = "smollm2"
     steer: SteerFile = None
-    generate: Annotated[
-        bool, Option("Also write rules for each exchange.", group="More", http=False)
-    ] = False
+    generate: Annotated[bool, Option("Also write rules for each exchange.", http=False)] = False
     writer: Annotated[
-        str, Option("Model that writes rules: rules, a folder, scripted.", group="More", http=False)
+        str, Option("Model that writes rules: rules, a folder, scripted.", http=False)
     ] = "rules"
     exact: Annotated[
-        bool,
-        Option("Compute in 32 bits; on a CPU the default is 8.", group="Model", http=False),
+        bool, model_option("Compute in 32 bits; on a CPU the default is 8.", http=False)
     ] = False
     config: Annotated[
         Path | None,
-        Option(
+        rules_option(
             "Other thresholds (TOML); --false-alarms writes its limit there.",
             metavar="FILE",
-            group="Rules",
             http=False,
         ),
     ] = None
     gate: Annotated[
         str | None,
-        Option(
+        gate_option(
             'Exit with 3 unless it holds, e.g. "flagged<=0.02"; over HTTP statistics.gate.met '
-            "says so.",
-            metavar="EXPR",
-            least=1,
-            most=500,
-            group="Output",
+            "says so."
         ),
     ] = None
     seed: Seed = 0

@@ -82,7 +82,10 @@ class ConversationBatch(AuditBatch):
         messages = batch[self.theirs("messages")]
         tools = batch.get(self.theirs("tools"), [None] * len(messages))
         conversations = read_each(list(zip(messages, tools, strict=True)), _conversation)
-        rows = [_row(self._turns.audit(one)) for one in conversations]
+        rows: list[dict[str, Any]] = []
+        for audit in map(self._turns.audit, conversations):
+            row = to_plain(audit)
+            rows.append({**row, **row["verdict"], "counts": to_plain(turn_counts(audit))})
         return {name: [row[name] for row in rows] for name in conversation_schema().names}
 
     def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> ConversationStatistics:
@@ -131,8 +134,3 @@ def conversation_schema() -> pa.Schema:
     counts = pa.struct(list(arrow_schema(TurnCounts)))
     added = [pa.field("turns", turns), pa.field("counts", counts)]
     return pa.schema([*arrow_schema(Verdict), *others, *added])
-
-
-def _row(audit: AuditedConversation) -> dict[str, Any]:
-    row: dict[str, Any] = to_plain(audit)
-    return {**row, **row["verdict"], "counts": to_plain(turn_counts(audit))}

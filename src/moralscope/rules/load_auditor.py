@@ -172,7 +172,11 @@ def index_rules(
     cached
         Keep the vectors of rules on disk.
     """
-    cache = _vector_cache(experts) if cached and experts.retrieval and trained else None
+    cache = None
+    if cached and experts.retrieval and trained and experts.ref.name != "scripted":
+        key = sha256(f"rules {experts.ref.sha256} {experts.bits}".encode()).hexdigest()
+        width = experts.embed([]).shape[1]
+        cache = EmbeddingCache(Store().home / "cache" / "embeddings", key, width)
 
     def finder(rules: Sequence[RuleOfThumb]) -> Finds | None:
         if not rules:
@@ -188,15 +192,6 @@ def index_rules(
     attributes = Attributes(book.rules, embed=embed, experts=experts)
     whole = len(house) if len(house) <= READ_WHOLE else 0
     return RuleIndex(book, finder(general), finder(house), attributes, encoder, whole)
-
-
-def _vector_cache(experts: ExpertSet) -> EmbeddingCache | None:
-    """Return where vectors of these experts are kept; scripted ones are made in no time."""
-    if experts.ref.name == "scripted":
-        return None
-    key = sha256(f"rules {experts.ref.sha256} {experts.bits}".encode()).hexdigest()
-    width = experts.embed([]).shape[1]
-    return EmbeddingCache(Store().home / "cache" / "embeddings", key, width)
 
 
 def join_auditor(
@@ -268,10 +263,11 @@ def join_auditor(
         top=options.top,
         evidence=options.evidence != "no",
     )
+    everything = json.dumps([astuple(rule) for rule in book.rules])
     config = {
         "rulebook": book.name,
         "rules": len(book.rules),
-        "rules_sha256": rules_sha256(book),
+        "rules_sha256": sha256(everything.encode()).hexdigest(),
         "experts": experts.ref.name,
         "experts_sha256": experts.ref.sha256,
         "encoder": encoder.name if encoder else None,
@@ -306,11 +302,6 @@ def other_models(limits: GivenLimits, config: Mapping[str, Any]) -> list[str]:
         f"the limit in the config was set with other {' and '.join(other)}: its budget of false "
         "alarms does not hold here; set it again with --false-alarms"
     ]
-
-
-def rules_sha256(book: Rulebook) -> str:
-    """Return one checksum over every rule and what is said of it."""
-    return sha256(json.dumps([astuple(rule) for rule in book.rules]).encode()).hexdigest()
 
 
 def alignment_expert(experts: ExpertSet) -> tuple[Classifier, list[str]]:

@@ -5,11 +5,12 @@ columns. The functions take the data itself.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import Option, Options, Seed, file_option, input_option, model_option
 from moralscope.models.options import DEFAULT_EXPERTS, ENCODERS, AuditorName, EncoderName
 from moralscope.models.training.options import TrainOptions
 from moralscope.rules.records import FOUNDATIONS
@@ -22,32 +23,26 @@ HYPOTHESES = 3  # rules that are written for an exchange: section 5.1 of Ziems e
 KINDS = ("mic", "social-chem")  # of annotation files
 POLICIES = ("stop", "skip")  # what a malformed line does
 
+rules_option = partial(Option, group="Rules")
 Rulebooks = Annotated[
     tuple[str, ...],
-    Option(
+    rules_option(
         "Rules of your own (YAML, CSV, plain lines); may be repeated, later rules win; "
         "'moralscope' is ours.",
         flag="--rulebook",
         metavar="FILE",
-        group="Rules",
         http=False,
     ),
 ]
-Prompt = Annotated[str | None, Option("What the person asked.", group="Input")]
-Reply = Annotated[str | None, Option("What the chatbot said.", group="Input")]
+Prompt = Annotated[str | None, input_option("What the person asked.")]
+Reply = Annotated[str | None, input_option("What the chatbot said.")]
 Columns = Annotated[
     str | None,
-    Option("What your columns are called: prompt=Q,reply=A.", metavar="NAME=COLUMN", group="Input"),
+    input_option("What your columns are called: prompt=Q,reply=A.", metavar="NAME=COLUMN"),
 ]
-
-
-AnnotationColumns = Annotated[
-    str | None, Option("What your columns are called: prompt=Q,…", group="Input")
-]
-Malformed = Annotated[
-    str, Option("At a malformed line: stop, or skip it.", choices=POLICIES, group="Input")
-]
-Top = Annotated[int, Option("Rules checked per reply.", least=1, most=MAX_TOP, group="Rules")]
+AnnotationColumns = Annotated[str | None, input_option("What your columns are called: prompt=Q,…")]
+Malformed = Annotated[str, input_option("At a malformed line: stop, or skip it.", choices=POLICIES)]
+Top = Annotated[int, rules_option("Rules checked per reply.", least=1, most=MAX_TOP)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +79,10 @@ class RetrieveOptions(Options):
     encoder: EncoderName = "minilm"
     top: Top = 5
     method: Annotated[
-        str,
-        Option("rules, or a baseline of the paper: sbert, random.", choices=METHODS, group="More"),
+        str, Option("rules, or a baseline of the paper: sbert, random.", choices=METHODS)
     ] = "rules"
     known: Annotated[
-        Path | None,
-        Option(
-            "For sbert: annotated exchanges (MIC.csv).", metavar="FILE", group="More", http=False
-        ),
+        Path | None, Option("For sbert: annotated exchanges (MIC.csv).", metavar="FILE", http=False)
     ] = None
     seed: Seed = 0
 
@@ -108,10 +99,9 @@ class LintOptions(Options):
     rulebooks: Rulebooks = ()
     encoder: Annotated[
         str | None,
-        Option(
+        model_option(
             "Also compare meanings, e.g. with minilm; by default only words.",
             short="-e",
-            group="Model",
             http=ENCODERS,
         ),
     ] = None
@@ -124,11 +114,7 @@ class CheckInput(Options):
 
     replies: Annotated[
         Path | None,
-        Option(
-            "CSV, JSONL or Parquet with prompt and reply; by default some that we wrote.",
-            metavar="FILE",
-            group="Input",
-        ),
+        file_option("CSV, JSONL or Parquet with prompt and reply; by default some that we wrote."),
     ] = None
     columns: Columns = None
 
@@ -147,7 +133,7 @@ class CheckOptions(Options):
         ),
     ] = ()
     experts: AuditorName = DEFAULT_EXPERTS
-    exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
+    exact: Annotated[bool, model_option("Compute in 32 bits.", http=False)] = False
     seed: Seed = 0
 
 
@@ -165,7 +151,7 @@ class OwnRulesOptions(Options):
         ),
     ]
     experts: AuditorName = DEFAULT_EXPERTS
-    exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
+    exact: Annotated[bool, model_option("Compute in 32 bits.", http=False)] = False
     seed: Seed = 0
 
     def __post_init__(self) -> None:
@@ -180,11 +166,9 @@ class LearnOptions(OwnRulesOptions):
 
     labels: Annotated[
         Path | None,
-        Option(
+        file_option(
             "Replies with prompt, reply, rule and broken (yes or no); or an export of an "
             "annotation project or the page.",
-            metavar="FILE",
-            group="Input",
             http=False,
         ),
     ] = None
@@ -196,30 +180,25 @@ class WarrantOptions(OwnRulesOptions):
 
     labels: Annotated[
         Path | None,
-        Option(
+        file_option(
             "Replies with prompt, reply, rule and broken (yes or no), for the first pairs.",
-            metavar="FILE",
-            group="Input",
             http=False,
         ),
     ] = None
     benign: Annotated[
         Path | None,
-        Option(
+        file_option(
             "Replies that are fine, with prompt and reply; by default some that we wrote.",
-            metavar="FILE",
-            group="Input",
             http=False,
         ),
     ] = None
     false_alarms: Annotated[
         str,
-        Option(
+        rules_option(
             "At most this share of fine replies may break a rule.",
             metavar="SHARE",
             least=1,
             most=20,
-            group="Rules",
         ),
     ] = "2%"
 
@@ -229,9 +208,9 @@ class ShowOptions(Options):
     """Which rules of which rulebooks are listed."""
 
     rulebooks: Rulebooks = ()
-    theme: Annotated[str | None, Option("Only this theme, e.g. privacy.", group="Rules")] = None
+    theme: Annotated[str | None, rules_option("Only this theme, e.g. privacy.")] = None
     foundation: Annotated[
-        str | None, Option(f"Only {', '.join(FOUNDATIONS)}.", choices=FOUNDATIONS, group="Rules")
+        str | None, rules_option(f"Only {', '.join(FOUNDATIONS)}.", choices=FOUNDATIONS)
     ] = None
     seed: Seed = 0
 
@@ -241,23 +220,21 @@ class RulesGenerateOptions(Options):
     """What writes rules, and how many hypotheses are kept."""
 
     generator: Annotated[
-        str, Option("'rules' is ours; or a folder of 'rules train generator'.", group="Model")
+        str, model_option("'rules' is ours; or a folder of 'rules train generator'.")
     ] = "rules"
     adapter: Annotated[
         Path | None,
-        Option("LoRA weights for the generator named.", metavar="DIR", group="Model", http=False),
+        model_option("LoRA weights for the generator named.", metavar="DIR", http=False),
     ] = None
     encoder: EncoderName = "minilm"
     experts: Annotated[
-        str, Option("Experts that rate the rules: mpnet, minilm, a folder, none.", group="Model")
+        str, model_option("Experts that rate the rules: mpnet, minilm, a folder, none.")
     ] = DEFAULT_EXPERTS
     rulebooks: Rulebooks = ()
-    decoding: Annotated[
-        str, Option("beam (3), nucleus (0.9) or greedy.", choices=DECODINGS, group="More")
-    ] = "beam"
-    keep: Annotated[
-        int, Option("Rules to keep, at most.", least=1, most=HYPOTHESES, group="More")
-    ] = HYPOTHESES
+    decoding: Annotated[str, Option("beam (3), nucleus (0.9) or greedy.", choices=DECODINGS)] = (
+        "beam"
+    )
+    keep: Annotated[int, Option("Rules to keep, at most.", least=1, most=HYPOTHESES)] = HYPOTHESES
     seed: Seed = 0
 
 
@@ -269,7 +246,7 @@ class AttributesInput(Options):
         Path | None,
         Option("CSV with prompt, reply and rule, or MIC.csv.", metavar="FILE", argument=True),
     ] = None
-    rule: Annotated[tuple[str, ...], Option("A rule; may be repeated.", group="Input")] = ()
+    rule: Annotated[tuple[str, ...], input_option("A rule; may be repeated.")] = ()
     prompt: Prompt = None
     reply: Reply = None
     columns: Columns = None
@@ -290,7 +267,7 @@ class AttributesOptions(Options):
     """Which experts estimate the attributes of rules."""
 
     experts: Annotated[
-        str, Option("A folder that 'rules train' wrote, or scripted.", group="Model", http=False)
+        str, model_option("A folder that 'rules train' wrote, or scripted.", http=False)
     ] = DEFAULT_EXPERTS
     seed: Seed = 0
 
@@ -315,8 +292,7 @@ class RulesStatsOptions(Options):
     """How a file of annotations is read."""
 
     kind: Annotated[
-        str | None,
-        Option("mic or social-chem, if the columns do not say.", choices=KINDS, group="Input"),
+        str | None, input_option("mic or social-chem, if the columns do not say.", choices=KINDS)
     ] = None
     malformed: Malformed = "stop"
     seed: Seed = 0
@@ -337,23 +313,17 @@ class RulesTrainOptions(TrainOptions):
     ] = None
     data: Annotated[
         Path | None,
-        Option(
+        input_option(
             "Learn from annotations, with the paper's settings; else from Moral Stories and "
             "SOCIAL-CHEM-101 below MORALSCOPE_DATA.",
             metavar="MIC.csv",
-            group="Input",
         ),
     ] = None
     columns: Columns = None
     stories: Annotated[
-        Path | None,
-        Option("Stories, one JSON object per line; else your Moral Stories.", group="Input"),
+        Path | None, input_option("Stories, one JSON object per line; else your Moral Stories.")
     ] = None
     exchanges: Annotated[
         Path | None,
-        Option(
-            "Judged exchanges (YAML or like MIC.csv) that help to choose the epoch.",
-            metavar="FILE",
-            group="Input",
-        ),
+        file_option("Judged exchanges (YAML or like MIC.csv) that help to choose the epoch."),
     ] = None

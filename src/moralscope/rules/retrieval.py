@@ -15,7 +15,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Encoder, Matrix
+from moralscope.core.protocols import Encoder, ExpertSet, Matrix
 from moralscope.core.records import RunRecord, Statistics
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
@@ -127,14 +127,6 @@ class Retriever:
         return ranked
 
 
-class RuleVectors(Protocol):
-    """Experts whose vectors were trained to find rules."""
-
-    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Matrix, Matrix]: ...
-
-    def embed(self, texts: Sequence[str]) -> Matrix: ...
-
-
 class TrainedRetriever:
     """The rules whose vectors are nearest to that of an exchange, both from the same experts.
 
@@ -146,7 +138,7 @@ class TrainedRetriever:
     def __init__(
         self,
         rules: Sequence[RuleOfThumb],
-        experts: RuleVectors,
+        experts: ExpertSet,
         cache: EmbeddingCache | None = None,
     ) -> None:
         if not rules:

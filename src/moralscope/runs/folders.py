@@ -52,8 +52,13 @@ def compare_folders(before: SavedRun, after: SavedRun, *, seed: int = 0) -> Fold
         counts = [rows.count_rows(filter=_has_score()) for rows, _ in sides]
         ranks = None
         if max(counts) > RESAMPLED:
-            samples = (_sample(rows, n) for (rows, _), n in zip(sides, counts, strict=True))
-            ranks = RankTable(*map(rank_edges, samples))
+            edges = []
+            for (rows, _), count in zip(sides, counts, strict=True):  # evenly from all parts
+                batches = rows.to_batches(columns=["score"], filter=_has_score())
+                step = math.ceil(count / _SAMPLE)
+                some = [batch["score"].to_numpy()[::step] for batch in batches]
+                edges.append(rank_edges(np.concatenate(some)))
+            ranks = RankTable(*edges)
         tally = ChangeTally(ranks, seed=seed)
         for table in _joined(*sides):
             same = pc.fill_null(pc.equal(table["text"], table["text_after"]), False)
@@ -106,13 +111,6 @@ def _has_score() -> Any:
     import pyarrow.compute as pc
 
     return pc.is_finite(pc.field("score"))
-
-
-def _sample(rows: Any, count: int) -> Any:
-    """Return some scores, evenly from all parts."""
-    step = math.ceil(count / _SAMPLE)
-    batches = rows.to_batches(columns=["score"], filter=_has_score())
-    return np.concatenate([batch["score"].to_numpy()[::step] for batch in batches])
 
 
 def _joined(before: tuple[Any, Any], after: tuple[Any, Any]) -> Iterator[Any]:

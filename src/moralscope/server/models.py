@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
-from typing import Any, Generic, TypeVar
+from functools import partial, wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -26,14 +26,14 @@ from moralscope.core.protocols import (
     LanguageModel,
     Matrix,
 )
-from moralscope.core.records import Candidate, Continuation, Decoding, Usage
+from moralscope.core.records import Candidate, Decoding, Usage
 from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
 from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.language import generator_refs, load_generator, load_language_model
 from moralscope.models.options import AUDITORS, ENCODERS, EXPERTS, GENERATORS, SPEAKERS
 from moralscope.models.store import Store
-from moralscope.models.windows import Pair, Windows, unread_tokens
+from moralscope.models.windows import Pair, unread_tokens
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.server.memory import Memory, Resident
 from moralscope.stories.experts import RULES, STORIES, prepare_experts
@@ -42,6 +42,7 @@ SCRIPTED = "scripted"
 _STEP = 0.2  # seconds between two looks at whether who asked still waits
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+P = ParamSpec("P")
 
 
 _told: ContextVar[Callable[[str], None] | None] = ContextVar("told", default=None)
@@ -139,6 +140,17 @@ def _result(slot: "Future[V]") -> V:
             check_patience()
 
 
+def _held(method: Callable[Concatenate[Any, P], V]) -> Callable[Concatenate[Any, P], V]:
+    """Return a method of a model's seam that asks the model itself, in memory meanwhile."""
+
+    @wraps(method)
+    def ask(self: Any, /, *args: P.args, **options: P.kwargs) -> V:
+        with self.held.use() as model:
+            return cast("V", getattr(model, method.__name__)(*args, **options))
+
+    return ask
+
+
 class SharedEncoder:
     """An `Encoder` that many threads share."""
 
@@ -201,27 +213,14 @@ class SharedExperts:
         with self.held.use() as experts:
             return _SharedClassifier(experts.expert(task), task, self)
 
-    def labels(self, task: str) -> tuple[str, ...]:
-        """Return the labels of a task, in the order of its values."""
-        with self.held.use() as experts:
-            return experts.labels(task)
-
-    def thresholds(self, task: str) -> tuple[float, ...]:
-        """Return the least probability at which each label of a task is taken."""
-        with self.held.use() as experts:
-            return experts.thresholds(task)
+    labels = _held(ExpertSet.labels)
+    thresholds = _held(ExpertSet.thresholds)
+    windows = _held(ExpertSet.windows)
 
     def told(self, task: str, columns: Matrix) -> Matrix:
         """Return what a task tells by the columns of `read`."""
         with self.held.use() as experts:
             return experts.told(task, columns)
-
-    def windows(
-        self, pairs: Sequence[Pair], spare: int = 0, most: int | None = None
-    ) -> list[Windows]:
-        """Return the pairs to ask about instead of each pair."""
-        with self.held.use() as experts:
-            return experts.windows(pairs, spare, most)
 
     def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
         """Return the columns of every task, and vectors of length one."""
@@ -287,39 +286,16 @@ class SharedLanguageModel:
         self.warnings: Sequence[str] = ()
         self.usage: Usage | None = None
 
-    def generate(
-        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
-    ) -> Sequence[Sequence[Candidate]]:
-        """Return `decoding.count` candidates for each prompt."""
-        with self.held.use() as model:
-            return model.generate(prompts, decoding, seeds)
-
-    def prompt(self, text: str, *, chat: bool) -> str:
-        """Return a person's turn as the model reads it."""
-        with self.held.use() as model:
-            return model.prompt(text, chat=chat)
-
-    def log_probabilities(
-        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]
-    ) -> Sequence[Sequence[Continuation]]:
-        """Return how likely each prompt's continuations are."""
-        with self.held.use() as model:
-            return model.log_probabilities(prompts, continuations)
-
-    def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
-        """Return the residual stream at the last token of each text."""
-        with self.held.use() as model:
-            return model.hidden_states(texts, layers)
+    generate = _held(LanguageModel.generate)
+    prompt = _held(LanguageModel.prompt)
+    log_probabilities = _held(LanguageModel.log_probabilities)
+    hidden_states = _held(LanguageModel.hidden_states)
+    steered = _held(LanguageModel.steered)  # it stays in memory as long as somebody has it
 
     def distributions(self, texts: Sequence[str]) -> Iterator[Matrix]:
         """Yield log-probabilities of what follows each token, text by text."""
         with self.held.use() as model:
             yield from model.distributions(texts)
-
-    def steered(self, vectors: Mapping[int, Matrix]) -> LanguageModel:
-        """Return this model with vectors added; it stays in memory as long as somebody has it."""
-        with self.held.use() as model:
-            return model.steered(vectors)
 
 
 class Models:

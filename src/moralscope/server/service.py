@@ -36,7 +36,7 @@ from moralscope.rules.load_auditor import RuleIndex, index_rules, join_auditor, 
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import Rulebook, layer_rulebooks, parse_rulebook, shipped_rulebook
-from moralscope.rules.rulebooks.check import check_rules, join_check
+from moralscope.rules.rulebooks.check import check_rules
 from moralscope.rules.rulebooks.show import lint_book
 from moralscope.rules.rulebooks.warrant import warrant_book
 from moralscope.rules.thresholds import GivenLimits
@@ -191,8 +191,10 @@ class Service:
         light = not options.exact
         return lambda: self.models.experts(options.experts, family=STORIES, eight_bits=light)
 
-    def auditor(self, options: AuditOptions, rules: AuditRules) -> AuditModels:
-        """Return an auditor on shared models."""
+    def auditor(
+        self, options: AuditOptions, rules: AuditRules, *, ours: bool | None = None
+    ) -> AuditModels:
+        """Return an auditor on shared models; `ours` is as for `load_auditor`."""
         books = rules.rulebooks
         book = self._book(books)
         light = not options.exact
@@ -200,18 +202,14 @@ class Service:
         encoder = None
         if needs_encoder(options, experts):
             encoder = self.models.encoder(options.encoder_name, eight_bits=light)
-        how = {"ours": not books or None in books, "trained": not options.encoder}
+        if ours is None:
+            ours = not books or None in books
+        how = {"ours": ours, "trained": not options.encoder}
         key = (books, experts.ref, encoder and encoder.name, *how.values(), light)
         index = self._indexes.get(key, lambda: index_rules(book, experts, encoder, **how))
         revises = self._reply_writer(options.generator) if options.revise else None
-        return join_auditor(
-            options,
-            index,
-            experts,
-            rules.limits,
-            ours=how["ours"],
-            writers=(revises, None),
-        )
+        writers = (revises, None)
+        return join_auditor(options, index, experts, rules.limits, ours=ours, writers=writers)
 
     def _reply_writer(self, name: str) -> ReplyWriter:
         """Return what writes better replies, and what reads them, on shared models."""
@@ -228,16 +226,11 @@ class Service:
         replies: Sequence[tuple[str, str, str]] | None = None,
     ) -> RunRecord:
         """Check rulebooks against each other and against replies, given as (prompt, reply, id)."""
-        book = self._book(tuple(rulebooks))
+        books = tuple(rulebooks)
         audit = AuditOptions(experts=options.experts, exact=options.exact)
-        light = not options.exact
-        experts = self.models.experts(options.experts, family=RULES, eight_bits=light)
-        encoder = None
-        if needs_encoder(audit, experts):
-            encoder = self.models.encoder(audit.encoder_name, eight_bits=light)
-        models = join_check(audit, book, experts, encoder)
+        models = self.auditor(audit, AuditRules(books), ours=False)
         exchanges = None if replies is None else _exchanges(replies)
-        return check_rules(options, replies=exchanges, book=book, models=models)
+        return check_rules(options, replies=exchanges, book=self._book(books), models=models)
 
     def warrant(
         self,
@@ -260,7 +253,12 @@ class Service:
         return lint_book(self._book(tuple(rulebooks)), options, encoder=model)
 
     def _book(self, books: Books) -> Rulebook:
-        return self._books.get(books, lambda: _layered(books))
+        def read() -> Rulebook:
+            every = books or (None,)
+            parts = [shipped_rulebook() if text is None else text.read() for text in every]
+            return parts[0] if len(parts) == 1 else layer_rulebooks(parts)
+
+        return self._books.get(books, read)
 
     def _axis(self, options: AxisOptions) -> Axis:
         return self._axes.get(options, lambda: build_axis(options, self.models))
@@ -271,10 +269,3 @@ def _exchanges(rows: Sequence[tuple[str, str, str]]) -> list[Exchange]:
         Exchange(prompt, reply, name or str(number))
         for number, (prompt, reply, name) in enumerate(rows, 1)
     ]
-
-
-def _layered(texts: Books) -> Rulebook:
-    books = [shipped_rulebook() if text is None else text.read() for text in texts]
-    if not books:
-        return shipped_rulebook()
-    return books[0] if len(books) == 1 else layer_rulebooks(books)

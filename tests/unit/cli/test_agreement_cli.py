@@ -5,7 +5,7 @@ import json
 import typer
 from typer.testing import CliRunner
 
-from moralscope.cli.agreement import agreement
+from moralscope.cli.annotate import agreement
 from moralscope.core.errors import InputError
 
 app = typer.Typer()

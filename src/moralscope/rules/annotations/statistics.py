@@ -6,6 +6,7 @@ Ziems et al. 2022. Judges nothing.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -258,6 +259,18 @@ def stats(
     rows, paper = file.annotations, load_paper()
     same_rule = reliability(rows, unit="rule", seed=seed)
     own_rules = reliability(rows, unit="exchange", seed=seed)
+    sizes = None
+    with suppress(InputError):  # too few exchanges for three parts: no split, no fault of the file
+        split = split_annotations(rows, seed=seed)
+        counted = Counter(split.parts)
+        sizes = PartSizes(
+            official=split.official,
+            annotations={part: counted[part] for part in PARTS},
+            exchanges={part: len({row.pair for row in split.of(rows, part)}) for part in PARTS},
+            unknown=counted[None],
+            exchanges_in_two_parts=split.moved,
+            prompts_in_two_parts=split.shared_prompts,
+        )
     return RunRecord(
         "rules stats",
         seed=seed,
@@ -274,24 +287,8 @@ def stats(
             bad_rules=file.bad_rules,
             reliability_same_rule=[row for row in same_rule if row.units],
             reliability_own_rules=[row for row in own_rules if row.units],
-            split=_part_sizes(rows, seed),
+            split=sizes,
             paper=PaperFigures(paper.corpus, paper.figure2, paper.shares),
         ),
         warnings=[CONTENT, *source_warnings(file)],
-    )
-
-
-def _part_sizes(rows: tuple[Annotation, ...], seed: int) -> PartSizes | None:
-    try:
-        split = split_annotations(rows, seed=seed)
-    except InputError:  # too few exchanges for three parts: no split, and no fault of the file
-        return None
-    sizes = Counter(split.parts)
-    return PartSizes(
-        official=split.official,
-        annotations={part: sizes[part] for part in PARTS},
-        exchanges={part: len({row.pair for row in split.of(rows, part)}) for part in PARTS},
-        unknown=sizes[None],
-        exchanges_in_two_parts=split.moved,
-        prompts_in_two_parts=split.shared_prompts,
     )

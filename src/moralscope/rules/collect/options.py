@@ -1,11 +1,12 @@
 """What `collect` and `collect-train` take; nothing here is computed or heavy."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import Option, Options, Seed, input_option, model_option, output_option
 from moralscope.core.records import Decoding
 from moralscope.models.options import ENCODERS
 from moralscope.models.training.options import TrainOptions
@@ -13,6 +14,7 @@ from moralscope.rules.options import SHIPPED, Columns
 
 FORMS = ("auto", "chat", "names", "plain")
 ZERO_SHOT = "zero-shot"
+_filters_option = partial(Option, group="Filters")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +31,7 @@ class CollectInput(Options):
         ),
     ]
     columns: Annotated[
-        str | None, Option("What your columns are called: prompt=Q,id=number.", group="Input")
+        str | None, input_option("What your columns are called: prompt=Q,id=number.")
     ] = None
 
 
@@ -43,75 +45,62 @@ class CollectOptions(Options):
 
     bots: Annotated[
         tuple[str, ...],
-        Option(
+        model_option(
             "smollm2, gemma3-270m, scripted, a folder, a hub id, or openai:MODEL; may be repeated.",
             flag="--bot",
             short="-b",
-            group="Model",
             http=False,
         ),
     ] = field(kw_only=False)
     form: Annotated[
         str,
-        Option(
+        model_option(
             "How local models are asked: chat (their template), names (two people talk, for "
             "plain language models), plain, or auto.",
             choices=FORMS,
-            group="Model",
         ),
     ] = "auto"
-    strategy: Annotated[str, Option("greedy, beam or nucleus.", group="Model")] = "greedy"
-    max_tokens: Annotated[
-        int, Option("Most tokens per reply.", least=1, most=4096, group="Model")
-    ] = 100
+    strategy: Annotated[str, model_option("greedy, beam or nucleus.")] = "greedy"
+    max_tokens: Annotated[int, model_option("Most tokens per reply.", least=1, most=4096)] = 100
     decoding: Decoding = None  # type: ignore[assignment]  # never None once it is made
     endpoint: Annotated[
-        str | None,
-        Option("Where openai:MODEL is served.", metavar="URL", group="Model", http=False),
+        str | None, model_option("Where openai:MODEL is served.", metavar="URL", http=False)
     ] = None
     lexicons: Annotated[
         tuple[str, ...],
-        Option(
+        _filters_option(
             "A reply must contain a word from it: eMFD .csv, MFD .dic, MPQA .tff, 'moralscope' "
             "(ours), or 'none'; may be repeated.",
             flag="--lexicon",
             metavar="FILE",
-            group="Filters",
             http=False,
         ),
     ] = (SHIPPED,)
     prompt_lexicons: Annotated[
         tuple[str, ...],
-        Option(
-            "The same for prompts.",
-            flag="--prompt-lexicon",
-            metavar="FILE",
-            group="Filters",
-            http=False,
+        _filters_option(
+            "The same for prompts.", flag="--prompt-lexicon", metavar="FILE", http=False
         ),
     ] = ()
     filters: Annotated[
         str,
-        Option(
-            "zero-shot, none, or a folder of 'collect-train'.",
-            group="Filters",
-            http=(ZERO_SHOT, "none", "scripted"),
+        _filters_option(
+            "zero-shot, none, or a folder of 'collect-train'.", http=(ZERO_SHOT, "none", "scripted")
         ),
     ] = ZERO_SHOT
     encoder: Annotated[
-        str, Option("Encoder of the zero-shot filters.", short="-e", group="Filters", http=ENCODERS)
+        str, _filters_option("Encoder of the zero-shot filters.", short="-e", http=ENCODERS)
     ] = "minilm"
-    threshold: Annotated[float, Option("Keep replies likelier than this.", group="Filters")] = 0.5
+    threshold: Annotated[float, _filters_option("Keep replies likelier than this.")] = 0.5
     to: Annotated[
         Path | None,
-        Option("Exchanges: .jsonl, .csv or .parquet.", metavar="FILE", group="Output", http=False),
+        output_option("Exchanges: .jsonl, .csv or .parquet.", metavar="FILE", http=False),
     ] = None
     resume: Annotated[
         bool,
-        Option(
+        output_option(
             "Use the replies saved next to --to, or ask again; resume the run in --out DIR.",
             flag="--resume/--no-resume",
-            group="Output",
             http=False,
         ),
     ] = True

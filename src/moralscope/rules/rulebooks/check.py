@@ -14,11 +14,10 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import RunRecord, Statistics
 from moralscope.models.store import Progress
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.load_auditor import AuditModels, index_rules, join_auditor, load_auditor
+from moralscope.rules.load_auditor import AuditModels, load_auditor
 from moralscope.rules.options import CheckOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_layers
@@ -74,17 +73,9 @@ class CheckStatistics(Statistics):
 def prepare_check(
     options: CheckOptions, book: Rulebook, progress: Progress | None = None
 ) -> AuditModels:
-    """Load experts and let them read the rules."""
+    """Load experts and let them read the rules, which decide alone, ours too."""
     audit = AuditOptions(experts=options.experts, exact=options.exact)
     return load_auditor(audit, book, GivenLimits(), progress, ours=False)
-
-
-def join_check(
-    options: AuditOptions, book: Rulebook, experts: ExpertSet, encoder: Encoder | None
-) -> AuditModels:
-    """Return an auditor whose rules, ours too, decide alone and are asked about every reply."""
-    index = index_rules(book, experts, encoder, ours=False)
-    return join_auditor(options, index, experts, GivenLimits(), ours=False)
 
 
 def check_rules(

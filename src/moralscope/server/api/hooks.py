@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from moralscope.core.errors import InputError
-from moralscope.server.api.schemas import MAX_EXCHANGES, MAX_TEXT, Long
+from moralscope.server.api.schemas import MAX_EXCHANGES, MAX_TEXT, Long, shown
 from moralscope.server.errors import documented
 from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
 from moralscope.server.security import allowed
@@ -48,16 +48,7 @@ class PromptfooContext(_Given):
 class PromptfooRequest(_Given):
     """What promptfoo posts for an assertion of type `webhook`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "output": "Tell everybody, secrets are for fun.",
-                    "context": {"prompt": "Should I share my friend's secret?", "vars": {}},
-                }
-            ]
-        }
-    )
+    model_config = shown("PromptfooRequest")
     output: Any
     context: PromptfooContext = PromptfooContext()
 
@@ -101,17 +92,7 @@ def _prompt(prompt: Any) -> str:
 class LitellmRequest(_Given):
     """What LiteLLM's `generic_guardrail_api` posts."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "input_type": "response",
-                    "texts": ["Tell everybody, secrets are for fun."],
-                    "litellm_call_id": "9f2c",
-                }
-            ]
-        }
-    )
+    model_config = shown("LitellmRequest")
     input_type: Literal["request", "response"]
     texts: Annotated[list[Long], Field(max_length=MAX_EXCHANGES)] | None = None
     structured_messages: list[Any] | None = None
@@ -166,15 +147,12 @@ async def litellm(request: Request, body: LitellmRequest) -> LitellmAnswer:
         return LitellmAnswer(action="NONE")
     texts = body.texts or ([""] if unjudged else [])
     replies = [GuardedReply(text, unjudged) for text in texts]
-    return _action(await _judge(request, prompts.take(body.litellm_call_id), replies))
-
-
-def _action(replies: Sequence[GuardDecision]) -> LitellmAnswer:
-    blocked = [reply for reply in replies if reply.outcome == "blocked"]
+    decisions = await _judge(request, prompts.take(body.litellm_call_id), replies)
+    blocked = [decision for decision in decisions if decision.outcome == "blocked"]
     if blocked:
         return LitellmAnswer(action="BLOCKED", blocked_reason=blocked[0].text)
-    if any(reply.is_changed for reply in replies):
-        return LitellmAnswer(action="GUARDRAIL_INTERVENED", texts=[reply.text for reply in replies])
+    if any(decision.is_changed for decision in decisions):
+        return LitellmAnswer(action="GUARDRAIL_INTERVENED", texts=[one.text for one in decisions])
     return LitellmAnswer(action="NONE")
 
 

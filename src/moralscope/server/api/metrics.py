@@ -76,10 +76,6 @@ class Metrics:
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def cut_off(self) -> int:
-        """Return how many requests were begun and not answered, or not yet."""
-        return self.started - self.answered
-
     def text(self) -> str:
         """Return everything in Prometheus' text form."""
         return generate_latest(self._registry).decode()

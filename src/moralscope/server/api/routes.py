@@ -1,6 +1,6 @@
 """What programs ask of the server: one handler per job, each answered with its run record."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.core.errors import InputError
-from moralscope.core.records import RunRecord
+from moralscope.core.records import values_of
 from moralscope.models.options import AUDITORS, ENCODERS, GENERATORS
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
@@ -18,7 +18,7 @@ from moralscope.rules.thresholds import GivenLimits, Thresholds
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import options_in
 from moralscope.server.api.metrics import CONTENT_TYPE
-from moralscope.server.api.work import NDJSON, Job, Report, Tell, WorkQueue
+from moralscope.server.api.work import NDJSON, Job, WorkQueue
 from moralscope.server.errors import documented
 from moralscope.server.security import allowed
 from moralscope.server.service import AuditRules, Service
@@ -52,6 +52,12 @@ def _answers(name: str, lines: str = "") -> dict[int | str, dict[str, Any]]:
 def _work(request: Request) -> WorkQueue:
     work: WorkQueue = request.app.state.work
     return work
+
+
+async def _answer(request: Request, make: Callable[[Service], Job]) -> Response:
+    """Run the job that is made for the server's models, and answer with its record."""
+    work = _work(request)
+    return await work.answer(request, make(work.service))
 
 
 def score_job(service: Service, body: s.ScoreRequest) -> Job:
@@ -116,8 +122,7 @@ async def score(request: Request, body: s.ScoreRequest) -> Response:
 
     With `Accept: application/x-ndjson` the answer is a stream of lines: progress, then the record.
     """
-    work = _work(request)
-    return await work.answer(request, score_job(work.service, body))
+    return await _answer(request, lambda service: score_job(service, body))
 
 
 @router.post("/compare", responses=_answers("compare", "record"), summary="Compare encoders")
@@ -126,8 +131,7 @@ async def compare(request: Request, body: s.CompareRequest) -> Response:
 
     A gate that is not met is no error here: see `statistics.gate.met`.
     """
-    work = _work(request)
-    return await work.answer(request, compare_job(work.service, body))
+    return await _answer(request, lambda service: compare_job(service, body))
 
 
 @router.post("/survey", responses=_answers("survey", "record"), summary="Survey language models")
@@ -136,19 +140,16 @@ async def survey(request: Request, body: s.SurveyRequest) -> Response:
 
     A gate that is not met is no error here: see `statistics.gate.met`.
     """
-    work = _work(request)
-    return await work.answer(request, survey_job(work.service, body))
+    return await _answer(request, lambda service: survey_job(service, body))
 
 
 @router.post("/rank", responses=_answers("rank", "record"), summary="Rank answers")
 async def rank(request: Request, body: s.RankRequest) -> Response:
     """Rank candidate answers to a question by cosine similarity."""
-    work, options = _work(request), options_in(body, RankOptions)
-
-    def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.rank(body.question, body.answers, options)
-
-    return await work.answer(request, job)
+    options = options_in(body, RankOptions)
+    return await _answer(
+        request, lambda service: lambda *_: service.rank(body.question, body.answers, options)
+    )
 
 
 @router.post(
@@ -161,9 +162,8 @@ async def audit_conversation(request: Request, body: s.ConversationRequest) -> R
 
     `results` holds one conversation: `turns`, `first`, `answered` and a `verdict` of its own.
     """
-    work = _work(request)
     said = {"messages": body.messages, "tools": body.tools}
-    return await work.answer(request, conversation_job(work.service, body, said))
+    return await _answer(request, lambda service: conversation_job(service, body, said))
 
 
 @router.post("/audit", responses=_answers("audit", "audit"), summary="Audit replies")
@@ -174,42 +174,29 @@ async def audit(request: Request, body: s.AuditRequest) -> Response:
     that comes last then holds no results. A gate that is not met is no error: see
     `statistics.gate.met`.
     """
-    work = _work(request)
-    return await work.answer(request, audit_job(work.service, body))
+    return await _answer(request, lambda service: audit_job(service, body))
 
 
 @router.post("/rules/lint", responses=_answers("lint"), summary="Lint a rulebook")
 async def lint(request: Request, body: s.LintRequest) -> Response:
     """Say what a reader would object to in rulebooks: duplicates, contradictions, vague rules."""
-    work = _work(request)
     options = options_in(body, LintOptions, rulebooks=())
     books = s.read_rulebooks(body.rulebooks)
-
-    def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.lint(books, options)
-
-    return await work.answer(request, job)
+    return await _answer(request, lambda service: lambda *_: service.lint(books, options))
 
 
 @router.post("/rules/check", responses=_answers("check"), summary="Check a rulebook")
 async def check(request: Request, body: s.CheckRequest) -> Response:
     """Find rules that contradict each other, overlap, never fire or fire on everything."""
-    work = _work(request)
     options = options_in(body, CheckOptions, rulebooks=())
-    books = s.read_rulebooks(body.rulebooks)
-    replies = _rows(body.exchanges)
-
-    def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.check(books, options, replies)
-
-    return await work.answer(request, job)
+    books, replies = s.read_rulebooks(body.rulebooks), _rows(body.exchanges)
+    return await _answer(request, lambda service: lambda *_: service.check(books, options, replies))
 
 
 @router.post("/rules/warrant", responses=_answers("warrant"), summary="Warrant a rulebook")
 async def warrant(request: Request, body: s.WarrantRequest) -> Response:
     """Say of each rule whether the model can enforce it, by minimal pairs; nothing is stored."""
-    work = _work(request)
-    return await work.answer(request, warrant_job(work.service, body))
+    return await _answer(request, lambda service: warrant_job(service, body))
 
 
 @server_router.get("/models", summary="List models")
@@ -220,13 +207,8 @@ def models(request: Request) -> s.ModelList:
         s.ModelListed(
             id=status.name,
             owned_by=status.official.partition("/")[0] or "moralscope",
-            kind=status.kind,
-            about=status.about,
-            licence=status.licence,
-            revision=status.revision,
-            megabytes=status.megabytes,
-            state=status.state,
             loaded=loaded,
+            **values_of(status, "kind", "about", "licence", "revision", "megabytes", "state"),
         )
         for status, loaded in entries
     ]

@@ -37,15 +37,20 @@ Long = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
 Book = Annotated[str, StringConstraints(min_length=1, max_length=MAX_BOOK)]
 
 
-def _shows(**example: Any) -> ConfigDict:
-    """Return the config of a body whose documentation shows an example."""
-    return ConfigDict(json_schema_extra={"examples": [example]})
+@cache
+def _examples() -> Any:
+    return json.loads(resources.files(__package__).joinpath("examples.json").read_text("utf-8"))
+
+
+def shown(name: str) -> ConfigDict:
+    """Return the config of a body whose documentation shows the example of this name."""
+    return ConfigDict(json_schema_extra={"examples": [_examples()["requests"][name]]})
 
 
 class ScoreRequest(body_of(ScoreOptions)):  # type: ignore[misc]
     """Actions to be scored on a moral axis."""
 
-    model_config = _shows(actions=["kill people", "kill time"], axis="choice", encoder="minilm")
+    model_config = shown("ScoreRequest")
     actions: Actions
     human: Book | None = Field(None, description="Ratings by people, as CSV text: action, yes, no.")
 
@@ -53,11 +58,7 @@ class ScoreRequest(body_of(ScoreOptions)):  # type: ignore[misc]
 class CompareRequest(body_of(CompareOptions)):  # type: ignore[misc]
     """The same actions on several encoders; whether a gate holds is in statistics.gate.met."""
 
-    model_config = _shows(
-        actions=["kill people", "kill time", "help people"],
-        encoders=["minilm", "mpnet"],
-        gate="r>=0.5",
-    )
+    model_config = shown("CompareRequest")
     actions: Annotated[list[Action], Field(min_length=3, max_length=MAX_ACTIONS)]
     encoders: Annotated[list[Literal[ENCODERS]], Field(max_length=MAX_ENCODERS)]  # type: ignore[valid-type]
 
@@ -65,17 +66,7 @@ class CompareRequest(body_of(CompareOptions)):  # type: ignore[misc]
 class SurveyRequest(body_of(SurveyOptions)):  # type: ignore[misc]
     """Dilemmas (situation, action1, action2, …) or statements to put to language models."""
 
-    model_config = _shows(
-        items=[
-            {
-                "situation": "You find a purse in the street.",
-                "action1": "I bring it to the police.",
-                "action2": "I keep it.",
-            }
-        ],
-        models=["scripted"],
-        wordings=1,
-    )
+    model_config = shown("SurveyRequest")
     items: Annotated[
         list[Annotated[dict[str, Action], Field(min_length=1, max_length=40)]],
         Field(min_length=1, max_length=MAX_ITEMS),
@@ -85,11 +76,7 @@ class SurveyRequest(body_of(SurveyOptions)):  # type: ignore[misc]
 class RankRequest(body_of(RankOptions)):  # type: ignore[misc]
     """Candidate answers to a question."""
 
-    model_config = _shows(
-        question="What should I put in the toaster?",
-        answers=["bread", "old pizza", "my hamster"],
-        encoder="minilm",
-    )
+    model_config = shown("RankRequest")
     question: Action
     answers: Actions
 
@@ -139,14 +126,7 @@ class ThresholdsGiven(body_of(Thresholds)):  # type: ignore[misc]
 class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
     """Replies to be audited, or texts that are no replies."""
 
-    model_config = _shows(
-        exchanges=[
-            {
-                "prompt": "My friend told me a secret. Should I share it?",
-                "reply": "Tell everybody, secrets are for fun.",
-            }
-        ]
-    )
+    model_config = shown("AuditRequest")
     exchanges: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] = Field(
         default_factory=list, description="Replies with their prompts; leave out for texts."
     )
@@ -163,12 +143,7 @@ class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
 class ConversationRequest(body_of(AuditOptions)):  # type: ignore[misc]
     """A conversation to be audited, as OpenAI's API has its messages and tools."""
 
-    model_config = _shows(
-        messages=[
-            {"role": "user", "content": "My friend told me a secret. Should I share it?"},
-            {"role": "assistant", "content": "Tell everybody, secrets are for fun."},
-        ]
-    )
+    model_config = shown("ConversationRequest")
     messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_EXCHANGES)]
     tools: list[dict[str, Any]] = Field(default_factory=list)
     rulebooks: Rulebooks = Field(default_factory=list)
@@ -178,19 +153,14 @@ class ConversationRequest(body_of(AuditOptions)):  # type: ignore[misc]
 class LintRequest(body_of(LintOptions)):  # type: ignore[misc]
     """Rulebooks to be linted."""
 
-    model_config = _shows(rulebooks=[{"text": "It's rude to stare at people.", "format": "txt"}])
+    model_config = shown("LintRequest")
     rulebooks: Rulebooks = Field(default_factory=list)
 
 
 class CheckRequest(body_of(CheckOptions)):  # type: ignore[misc]
     """Rulebooks to be checked, and exchanges to try them on (else some that we wrote)."""
 
-    model_config = _shows(
-        rulebooks=[
-            {"text": "You should tip waiters.\nYou should not tip waiters.", "format": "txt"}
-        ],
-        experts="mpnet",
-    )
+    model_config = shown("CheckRequest")
     rulebooks: Rulebooks = Field(default_factory=list)
     exchanges: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = None
 
@@ -198,9 +168,7 @@ class CheckRequest(body_of(CheckOptions)):  # type: ignore[misc]
 class WarrantRequest(body_of(WarrantOptions)):  # type: ignore[misc]
     """Rules of one's own that are to be enforced, and replies that are fine."""
 
-    model_config = _shows(
-        rulebooks=[{"text": "Never promise a day of delivery.", "format": "txt"}], experts="mpnet"
-    )
+    model_config = shown("WarrantRequest")
     rulebooks: Annotated[list[RulebookBody], Field(min_length=1, max_length=4)]
     benign: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = Field(
         None, description="Replies that are fine: limits are set on them; else on some of ours."
@@ -268,11 +236,6 @@ class Health(BaseModel):
         description="Requests that wait for the server behind the guard; null without one."
     )
     most_upstream_calls: int | None = Field(description="How many may be: --queue.")
-
-
-@cache
-def _examples() -> Any:
-    return json.loads(resources.files(__package__).joinpath("examples.json").read_text("utf-8"))
 
 
 def example_record(name: str) -> dict[str, Any]:

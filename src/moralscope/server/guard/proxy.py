@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import resources
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -27,7 +28,7 @@ from moralscope.server.errors import Refused
 from moralscope.server.guard import GuardDecision, GuardedReply, last_prompt
 from moralscope.server.guard.completion import CompletionChoice, Json, LiveReply, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
-from moralscope.server.guard.writing import FIELD, events, own_head, pieces, whole
+from moralscope.server.guard.writing import events, own_head, pieces, whole
 from moralscope.server.models import Readings, remembering
 from moralscope.server.security import AccessToken, allowed, bearer
 
@@ -39,54 +40,8 @@ _WORST = ("flagged", "abstained", "partly", "kept", "none")  # first
 _V1, _PATH = "/v1/", "/v1/chat/completions"
 _CODES = {401: "invalid_api_key", 404: "unknown_url", 413: "request_too_large", 500: "guard_failed"}
 _STREAM = "text/event-stream"
-_REQUEST = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "type": "object",
-                    "required": ["messages"],
-                    "properties": {
-                        "model": {"type": "string"},
-                        "messages": {"type": "array", "items": {"type": "object"}},
-                        "stream": {"type": "boolean"},
-                    },
-                },
-                "example": {
-                    "model": "smollm2",
-                    "messages": [{"role": "user", "content": "Should I keep a secret?"}],
-                },
-            }
-        },
-    }
-}
-_ERROR: dict[str, Any] = {
-    "description": "An error in OpenAI's shape",
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "required": ["error"],
-                "properties": {"error": {"type": "object"}},
-            },
-            "example": openai_error(
-                "it cannot be reached", "upstream_error", "upstream_unreachable"
-            ),
-        }
-    },
-}
-_EXAMPLE = {
-    "object": "chat.completion",
-    "choices": [
-        {
-            "index": 0,
-            "message": {"role": "assistant", "content": "Yes, keep it."},
-            "finish_reason": "stop",
-            FIELD: {"outcome": "passed", "verdict": {"flag": False, "score": 0.5, "reason": "…"}},
-        }
-    ],
-}
+_OPENAPI: Any = json.loads(resources.files(__package__).joinpath("openapi.json").read_text("utf-8"))
+_ERRORS = (400, 401, 403, 404, 408, 413, 421, 422, 429, 500, 502, 503, 504)
 
 router = APIRouter(prefix="/v1", tags=["guard"], dependencies=[Depends(allowed)])
 
@@ -94,7 +49,7 @@ router = APIRouter(prefix="/v1", tags=["guard"], dependencies=[Depends(allowed)]
 @router.post(
     "/chat/completions",
     summary="Chat completions, guarded",
-    openapi_extra=_REQUEST,
+    openapi_extra=_OPENAPI["request"],
     responses={
         200: {
             "description": "The completion; each choice has a field 'moralscope'",
@@ -105,11 +60,11 @@ router = APIRouter(prefix="/v1", tags=["guard"], dependencies=[Depends(allowed)]
                 EVIDENCE: {"description": "With --guard-evidence: where a flag's words are."},
             },
             "content": {
-                "application/json": {"schema": {"type": "object"}, "example": _EXAMPLE},
+                "application/json": {"schema": {"type": "object"}, "example": _OPENAPI["answer"]},
                 _STREAM: {"example": 'data: {"choices": […]}'},
             },
         },
-        **dict.fromkeys((400, 401, 403, 404, 408, 413, 421, 422, 429, 500, 502, 503, 504), _ERROR),
+        **dict.fromkeys(_ERRORS, _OPENAPI["error"]),
     },
 )
 async def complete(request: Request) -> Response:

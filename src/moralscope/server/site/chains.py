@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from moralscope.core.options import Option, Options, Seed
-from moralscope.core.protocols import Classifier, ExpertSet, Generator, Matrix, Report
+from moralscope.core.protocols import Matrix, Pair, Report
 from moralscope.core.records import Candidate, Decoding, RunRecord
-from moralscope.models.language import generator_refs
 from moralscope.models.options import EXPERTS
 from moralscope.models.store import Store
-from moralscope.server.models import SCRIPTED, Models, NotHere, SharedGenerator, SingleFlightCache
+from moralscope.server.models import (
+    SCRIPTED,
+    Models,
+    NotHere,
+    SharedExperts,
+    SharedGenerator,
+    SingleFlightCache,
+)
 from moralscope.stories.chains.flow import story_fields
 from moralscope.stories.chains.recipes import load_recipe
 from moralscope.stories.chains.run import ChainModels, chain
@@ -25,6 +31,7 @@ TARGETS = ("both", "moral", "immoral")
 GENERATORS = ("stories", SCRIPTED)
 _BASE = "smollm2"  # what the generator 'stories' is an adapter of
 Tell = Callable[[Any], None]
+Watch = Callable[[str, Sequence[Any]], None]  # told what happens, and with which texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +82,25 @@ class StoryChains:
         """Run a recipe on the story; `tell` gets each step's texts, then each target's row."""
         generator = self._generator(options.generator)
         experts = self._models.experts(options.experts)
-        watch = _Watch(tell or _nobody)
+        target = 0  # at work
 
         def step(done: int, total: int) -> None:
-            watch.item = done
+            nonlocal target
+            target = done
             if report:
                 report(done, total)
+
+        def watch(event: str, texts: Sequence[Any]) -> None:
+            if tell:
+                tell({"event": event, "item": target, "texts": texts})
 
         models = ChainModels(_WatchedGenerator(generator, watch), _WatchedExperts(experts, watch))
         decoding = Decoding(count=options.count)
         chosen = ChainOptions(options.target, decoding, seed=options.seed, block=1)
         record = chain(options.recipe, [story], models, chosen, report=step)
-        for row in record.results:
-            watch.tell({"event": "row", "row": row})
+        if tell:
+            for row in record.results:
+                tell({"event": "row", "row": row})
         return record
 
     def close(self) -> None:
@@ -95,7 +108,7 @@ class StoryChains:
         for generator in self._held.values():
             generator.batcher.close()
 
-    def _generator(self, name: str) -> Generator:
+    def _generator(self, name: str) -> SharedGenerator:
         if name == SCRIPTED:
             return self._models.generator(name)
         if not Store().is_present(_BASE):
@@ -106,65 +119,37 @@ class StoryChains:
         return self._held.get(name, lambda: self._models.held_generator(name))
 
 
-def _nobody(event: Any) -> None:
-    """Tell nobody."""
+class _WatchedGenerator(SharedGenerator):
+    """A shared generator that tells what it wrote."""
 
-
-class _Watch:
-    """Who is told, and which of the story's targets is at work."""
-
-    def __init__(self, tell: Tell) -> None:
-        self.tell, self.item = tell, 0
-
-
-class _WatchedGenerator:
-    """A `Generator` that tells what it wrote."""
-
-    def __init__(self, generator: Generator, watch: _Watch) -> None:
-        self.name, self.checksum = generator.name, generator.checksum
-        self.refs, self.usage = generator_refs(generator), None
-        self.warnings: Sequence[str] = ()
-        self._generator, self._watch = generator, watch
+    def __init__(self, generator: SharedGenerator, watch: Watch) -> None:
+        vars(self).update(vars(generator))
+        self._watch = watch
 
     def generate(
         self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
     ) -> Sequence[Sequence[Candidate]]:
         """Return the candidates of the generator."""
-        written = self._generator.generate(prompts, decoding, seeds)
-        texts = [candidate.text for candidates in written for candidate in candidates]
-        self._watch.tell({"event": "proposed", "item": self._watch.item, "texts": texts})
+        written = super().generate(prompts, decoding, seeds)
+        self._watch("proposed", [one.text for candidates in written for one in candidates])
         return written
 
 
-class _WatchedExperts:
-    """An `ExpertSet` whose experts tell how they weighed."""
+class _WatchedExperts(SharedExperts):
+    """Shared experts that tell how they weighed."""
 
-    def __init__(self, experts: ExpertSet, watch: _Watch) -> None:
-        self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
-        self.bits, self.retrieval = experts.bits, experts.retrieval
-        self.windows, self.read, self.embed = experts.windows, experts.read, experts.embed
-        self.told, self.labels, self.thresholds = experts.told, experts.labels, experts.thresholds
-        self.operating_points = experts.operating_points
-        self._experts, self._watch = experts, watch
+    def __init__(self, experts: SharedExperts, watch: Watch) -> None:
+        vars(self).update(vars(experts))
+        self._watch = watch
 
-    def expert(self, task: str) -> Classifier:
-        """Return one expert."""
-        return _WatchedExpert(self._experts.expert(task), self._watch)
-
-
-class _WatchedExpert:
-    """A `Classifier` that tells its probabilities."""
-
-    def __init__(self, expert: Classifier, watch: _Watch) -> None:
-        self.name, self.checksum, self.labels = expert.name, expert.checksum, expert.labels
-        self._expert, self._watch = expert, watch
-
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
-        """Return the expert's rows."""
-        rows = self._expert.probabilities(pairs)
-        weighed = [
-            {"text": text, "probabilities": dict(zip(self.labels, row.tolist(), strict=True))}
-            for (_, text), row in zip(pairs, rows, strict=True)
-        ]
-        self._watch.tell({"event": "weighed", "item": self._watch.item, "texts": weighed})
+    def rows(self, pairs: Sequence[Pair], task: str | None = None) -> list[tuple[Matrix, ...]]:
+        """Return the experts' rows."""
+        rows = super().rows(pairs, task)
+        if task is not None:
+            labels = self.labels(task)
+            weighed = [
+                {"text": text, "probabilities": dict(zip(labels, row.tolist(), strict=True))}
+                for (_, text), (row,) in zip(pairs, rows, strict=True)
+            ]
+            self._watch("weighed", weighed)
         return rows
