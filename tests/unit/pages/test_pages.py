@@ -63,7 +63,7 @@ def test_a_judges_report_speaks_of_wordings_and_shows_its_verdicts():
     text = " ".join(page.summary)
     assert "95 %" not in text
     assert "wordings of a question" not in text
-    assert [column.title for column in page.main.columns[4:]] == ["verdict", "P(moral)", "read"]
+    assert [column.title for column in page.main.columns[4:]] == ["verdict", "P(moral)", "expert"]
     assert page.main.rows[0][4:7] == ["keeps", 0.9, "action + norm"]
     assert page.main.details[0] == "wording 1, scored"
 

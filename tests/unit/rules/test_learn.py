@@ -161,7 +161,7 @@ def test_rules_may_be_named_by_their_id(tmp_path):
         ("prompt,reply,rule,broken\nQ,A,Be kind to all.,yes\n", "no label of a rule"),
         (
             "prompt,reply,rule,broken\nQ,A,Never promise a day of delivery.,yes\n",
-            "1 breaches among",
+            "breaches: 1, other replies: 0, different prompts: 1",
         ),
     ],
 )
