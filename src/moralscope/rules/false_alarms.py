@@ -8,8 +8,8 @@ draw of the n replies; for replies of another kind it says nothing.
 
 Rules of a house get limits of their own first, each on the probabilities that fine replies break
 it: else one noisy rule spends the budget of all. Then half of the replies set the rules' limits
-and the rest the limit of all, so that both hold. The limit is never laxer than the usual one: who asks
-for fewer alarms wants no flag on a reply that is probably fine.
+and the rest the limit of all, so that both hold. The limit is never laxer than the usual one: who
+asks for fewer alarms wants no flag on a reply that is probably fine.
 """
 
 import math
