@@ -173,6 +173,7 @@ def test_bad_labels_are_refused_in_one_line(content, line, house, tmp_path, caps
     said = capsys.readouterr().err.strip()
     assert caught.value.code == 2
     assert len(said.splitlines()) == 1
+    assert "--columns" not in said  # which 'rules learn' does not have
     assert line in said
     assert not learnt_path(house).exists()
 
