@@ -31,7 +31,7 @@ from moralscope.pages.words import cut
 GOOD, BAD = "green", "red"
 _BAR, _SHORT_BAR = 12, 6  # cells on each side of zero; the same where more columns stand beside it
 _CHART_ROWS = 30
-_SHORT_TEXT = 12  # characters of a text that is not broken where room is short
+_SHORT_TEXT = 18  # characters of a text that is not broken where room is short
 _GAUGE = 20  # cells of a probability
 
 
