@@ -76,6 +76,15 @@ def test_a_rulebook_is_edited_in_place_with_lint(site, open_page, tmp_path):
     assert page.locator("#found").is_visible()
 
 
+@pytest.mark.parametrize("header", ["id,customer,bot", "Nr,said,answered"])
+def test_columns_are_guessed_and_never_an_id(site, open_page, tmp_path, header):
+    page = open_page(f"{site}/audit")
+    upload = tmp_path / "replies.csv"
+    upload.write_text(f"{header}\n1,Where is pier 2?,Behind the station.\n")
+    page.locator("#upload").set_input_files(upload)
+    expect(page.locator("#chooser")).to_contain_text("Where is pier 2? → Behind the station.")
+
+
 def test_a_file_of_exchanges_is_audited_and_hostile_text_stays_text(site, open_page, tmp_path):
     page = open_page(f"{site}/audit")
     upload = tmp_path / "many.jsonl"

@@ -377,6 +377,15 @@ def test_a_database_of_the_environment_fails_without_its_password(
     assert leaks(said, str(caught.value), folder=tmp_path) == []
 
 
+def test_without_a_network_the_package_index_is_named_not_a_package(tmp_path):
+    said = (
+        "WARNING: Retrying: Failed to establish a new connection\\nERROR: No matching distribution"
+    )
+    command = [sys.executable, "-c", f"print('{said}'); exit(1)"]
+    with pytest.raises(FetchError, match="the package index can't be reached"):
+        run_child(command, tmp_path, lambda _: None)
+
+
 def test_what_a_download_client_says_is_told_without_passwords(tmp_path):
     said = f"ERROR: no answer from https://me:{PASSWORD}@mirror.example.org/simple"
     with pytest.raises(FetchError, match=r"no answer from https://…@mirror") as caught:

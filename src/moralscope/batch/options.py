@@ -90,7 +90,8 @@ class BatchPlace:
         if options.dry_run:
             return cls(tuple(inputs))
         if out is None:
-            raise InputError("a corpus run needs --out DIR", "the parts go there")
+            problem = "several files, a folder, a URL or options like --resume mean a corpus run"
+            raise InputError(problem, "add --out DIR, the folder for its results")
         if Path(out).is_file():
             raise InputError(f"--out {out} is a file", "a corpus run needs a folder")
         return cls(tuple(inputs), Path(out))

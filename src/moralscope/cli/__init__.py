@@ -78,12 +78,13 @@ def _run(words: list[str]) -> int:
         raise KeyboardInterrupt from None
     except TyperException as error:
         message = str(error.format_message() if hasattr(error, "format_message") else error)
-        message = message.rstrip(".")
+        message, _, hint = message.rstrip(".").partition(". Did you")
         if not message.strip():  # a group without a command: its help has been printed
             return 2
         context: Any = getattr(error, "ctx", None)
         path = context.command_path if context else "moralscope"
-        raise InputError(message, f"see '{path} --help'") from None
+        remedy = f"did you{hint} See" if hint else "see"
+        raise InputError(message, f"{remedy} '{path} --help'") from None
     if code == _TYPER_INTERRUPTED:
         raise KeyboardInterrupt
     sys.stdout.flush()  # a full disk must be told here, not by the interpreter as it ends

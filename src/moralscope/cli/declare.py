@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import MORE, OptionField, Options, group_place, option_fields
@@ -54,6 +54,10 @@ class GroupedCommand(TyperCommand):
         for param in self.params:
             if isinstance(param, TyperOption) and (words := _default_in_words(param)):
                 param.help, param.show_default = rf"{param.help} \[default: {words}]", False
+            if isinstance(param, TyperArgument):  # its name says what it is, not "<list[str]>"
+                vars(param)["display_type_rich"] = lambda ctx: None
+            elif isinstance(param, TyperOption) and param.metavar is None and not param.is_flag:
+                param.metavar = "TEXT"
         super().format_help(ctx, formatter)
 
 

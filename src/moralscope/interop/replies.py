@@ -95,6 +95,7 @@ def audit_options(rulebook: str | Sequence[str] | None = None, **fields: Any) ->
     """
     from moralscope.rules.rulebook import load_layers
 
+    rulebook = fields.pop("rulebooks", None) if rulebook is None else rulebook
     books = () if rulebook is None else (rulebook,) if isinstance(rulebook, str) else rulebook
     options = build_options(AuditOptions, {**fields, "rulebooks": tuple(books)})
     load_layers(options.rulebooks)

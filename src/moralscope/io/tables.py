@@ -42,6 +42,7 @@ _MAX_COLUMNS = 1_000
 _BATCH = 512
 _NAMED = 5
 _LISTED = 8
+_SAVE = "save the file as UTF-8 (in Excel: CSV UTF-8)"
 
 SUFFIXES = (*FORMATS, ".parquet")
 
@@ -194,7 +195,7 @@ class TableFile:
         for line, cells in self.rows(required):
             if isinstance(cells, str):
                 advice = remedy or self._layout.remedy or "fix or delete the line"
-                raise self.wrong(line, cells, "save it as UTF-8" if "UTF-8" in cells else advice)
+                raise self.wrong(line, cells, _SAVE if "UTF-8" in cells else advice)
             yield line, cells
 
     def good_rows(self, required: Sequence[str] = ()) -> Iterator[tuple[int, Cells]]:
@@ -215,7 +216,9 @@ class TableFile:
     def check(self, remedy: str = "fix or delete these lines") -> None:
         """Refuse the table where bad lines were noted, naming the first."""
         if self.problems:
-            raise InputError(name_problems(self.name, self.problems), remedy)
+            encoded = all("UTF-8" in problem.what for problem in self.problems)
+            what = name_problems(self.name, self.problems)
+            raise InputError(what, _SAVE if encoded else remedy)
 
     def wrong(self, line: int, what: str, remedy: str) -> InputError:
         """Return the error that names a line of this table."""
@@ -259,7 +262,7 @@ class TableFile:
         """Yield the rows of records whose first names the columns, or may."""
         first = next(records, None)
         if first is not None and first[4] and not self._layout.order:
-            remedy = "give a header in UTF-8, each column named once"
+            remedy = _SAVE if "UTF-8" in first[4] else "name each column in it"
             raise self.wrong(1, first[4], remedy)
         names = tuple(name.strip() for name in first[3]) if first and not first[4] else ()
         if self._layout.order:
@@ -348,7 +351,8 @@ class TableFile:
                 raise InputError(
                     f"{where} has no column '{theirs[:60]}'{for_us} "
                     f"(columns: {_listed(self.header)})",
-                    f"say which column is the {called}: --columns {ours}=NAME",
+                    _other_delimiter(self.header)
+                    or f"say which column is the {called}: --columns {ours}=NAME",
                 )
 
     def _ours(self, cells: Cells) -> Cells:
@@ -374,7 +378,8 @@ def check_columns(
     for name in required:
         if name not in there:
             problem = f"{where} has no column '{name[:60]}' (columns: {_listed(there)})"
-            raise InputError(problem, remedy or f"give a table{_with(required)}")
+            advice = remedy or f"give a table{_with(required)}"
+            raise InputError(problem, _other_delimiter(there) or advice)
 
 
 def name_problems(name: str | Path, problems: Sequence[LineProblem]) -> str:
@@ -398,8 +403,18 @@ def _with(required: Sequence[str]) -> str:
     return f" with the column{'s' * (len(required) > 1)} {', '.join(required)}"
 
 
+def _other_delimiter(names: Sequence[str]) -> str:
+    """Return what to do about a header that is one cell because commas don't separate it."""
+    if len(names) == 1:
+        for sign, called in ((";", "semicolons"), ("\t", "tabs")):
+            if sign in names[0]:
+                return f"the cells are separated by {called}: save the file with commas"
+    return ""
+
+
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(str(name)[:40] for name in names[:_LISTED])[:200] or "none"
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"{', '.join(str(name)[:40] for name in names[:_LISTED])[:200] or 'none'}{more}"
 
 
 def parse_pairs(text: str | None, option: str, like: str) -> dict[str, str]:

@@ -18,7 +18,17 @@ from moralscope.pages.corpus import (
     run_sections,
     spread_section,
 )
-from moralscope.pages.page import Column, Facts, Page, Section, Table, VerdictCard, head, signed
+from moralscope.pages.page import (
+    MINUS,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    VerdictCard,
+    head,
+    signed,
+)
 from moralscope.pages.words import cut, gate_line, more_note, plural
 from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
 from moralscope.rules.false_alarms import FalseAlarms
@@ -93,10 +103,12 @@ def audit_page(record: RunRecord) -> Page:
         opening = [_CONTENT, "Open a row for the rules that were found."]
         sections.append(Section("Every reply", opening, [table]))
     share = _SHARE.write(statistics.flagged)
+    why, worse = "they read as bad by themselves, or break a rule", "the worse of the two is"
+    if record.config.get("general") is False:  # the user's own rules alone decide
+        why, worse = "they break one of your rules", "the rule that it most likely breaks is"
     summary = [
-        f"{share} of {statistics.replies:,} {noun} are flagged: they read as bad by themselves, "
-        "or break a rule. The score says how far the worse of the two is from its limit: -1 is "
-        "worst, 0 is at the limit, +1 is best."
+        f"{share} of {statistics.replies:,} {noun} are flagged: {why}. The score says how far "
+        f"{worse} from its limit: {MINUS}1 is worst, 0 is at the limit, +1 is best."
     ]
     return Page(
         f"Audit of {noun}" if run is None else "Audit of a corpus",
@@ -207,13 +219,13 @@ def _scores(rows: Sequence[AuditedReply]) -> list[Section]:
     """Draw the scores of several replies, of many the worst."""
     drawn = [
         Mark(cut(row.reply, 60) or "(empty)", row.verdict.score, index)
-        for index, row in enumerate(rows[:_DRAWN])
-        if math.isfinite(row.verdict.score)
+        for index, row in enumerate(rows)
+        if row.verdict.is_judged and math.isfinite(row.verdict.score)
     ]
     if len(drawn) < 2:
         return []
-    title = "Scores of the replies" if len(rows) <= _DRAWN else f"The {_DRAWN} lowest scores"
-    return [Section(title, [], [ranked(drawn[::-1], title, ("worse", "better"))])]
+    title = "Scores of the replies" if len(drawn) <= _DRAWN else f"The {_DRAWN} lowest scores"
+    return [Section(title, [], [ranked(drawn[:_DRAWN][::-1], title, ("worse", "better"))])]
 
 
 def _shares(statistics: AuditStatistics, *, many: bool) -> Iterator[Section]:
@@ -228,7 +240,7 @@ def _shares(statistics: AuditStatistics, *, many: bool) -> Iterator[Section]:
         table = Table(title, head(f"{name} | flagged: whole | share: share interval 1"), values)
         if many and name == "foundation":
             yield Section("", [], [table], shown="terminal")
-        chart = bars(title, {"flagged": shares}, labels, "% of replies")
+        chart = bars(title, {"flagged": shares}, labels, "% of replies", ["bad"])
         yield Section(title, [prose], [chart, table])
 
 
@@ -253,8 +265,9 @@ def _listed(record: RunRecord, statistics: AuditStatistics, *, many: bool) -> It
         else:
             yield Section("Worst replies", [_CONTENT], [table], shown=shown)
     if many and record.config.get("revise"):
-        where = "" if statistics.corpus is not None else ": --json or --out"
-        yield Section("", [f"{statistics.revised:,} revised replies{where}"], shown="terminal")
+        where = "" if statistics.corpus is not None else " (see --report, --json or --out)"
+        line = f"{statistics.revised:,} of the flagged replies got a revised reply{where}"
+        yield Section("", [line], shown="terminal")
 
 
 def _against(paired: PairedAudits | None) -> Iterator[Section]:

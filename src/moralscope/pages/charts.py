@@ -121,7 +121,8 @@ def ranked(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
     }
     about = (
         f"{len(rows)} rows from {rows[0].name} ({rows[0].score:+.3f}) "
-        f"down to {rows[-1].name} ({rows[-1].score:+.3f}), each with its interval."
+        f"down to {rows[-1].name} ({rows[-1].score:+.3f})"
+        f"{', each with its interval' * any(row.low is not None for row in rows)}."
     )
     return Chart(title, about, traces, layout, height=110 + _ROW * len(rows))
 
@@ -131,6 +132,8 @@ def ranked_section(
 ) -> list[Section]:
     """Draw ranked scores; of many both ends, and then `more`."""
     title, half = "Ranked scores", _END
+    if any(sign_class(row) == 2 for row in rows):
+        how = f"{how} Scores in the grey band can't be told from zero."
     if len(rows) <= ALL_RANKED:
         return [Section(title, [how], [ranked(rows, title, ends)])] if rows else []
     highest = ranked(rows[:half], f"The {half} highest", ends)
@@ -259,7 +262,11 @@ def named_scatter(
 
 
 def bars(
-    title: str, series: Mapping[str, Sequence[float]], names: Sequence[str], unit: str
+    title: str,
+    series: Mapping[str, Sequence[float]],
+    names: Sequence[str],
+    unit: str,
+    colours: Sequence[str] = tuple(colour for colour, _ in GROUPS),
 ) -> Chart:
     """Draw grouped bars, told apart by pattern as well as by colour."""
     patterns = ("", "/", "x", ".")
@@ -270,7 +277,7 @@ def bars(
             "x": list(names),
             "y": [0.0 if math.isnan(value) else rounded(value) for value in values],
             "marker": {
-                "color": GROUPS[index % len(GROUPS)][0],
+                "color": colours[index % len(colours)],
                 "pattern": {"shape": patterns[index % len(patterns)]},
             },
             "hovertext": [f"{name}: {value:.1f} {unit}" for value in values],

@@ -37,13 +37,16 @@ DATA_LIMITS = (
     "Counts and distances say how stories are worded, not whether they are right or complete.",
 )
 AUDIT_LIMITS = (
-    "It is not moral advice, and no authority. Several rules, even conflicting ones, apply to one "
-    "reply; the verdict rests on the worst broken one among those that were found.",
-    "A reply that is not flagged is not thereby good. Rules that nobody wrote down, or that were "
-    "not found for it, were not asked about; where nothing applied, the audit abstained.",
-    "It repeats people. Whether a reply keeps a rule is what a model learnt from crowd workers who "
-    "wrote US English; severity and consensus are the rulebook's, or marked as estimated.",
-    "The intervals cover which replies are in the file, not whether the models are right.",
+    "It is not moral advice. Several rules, even conflicting ones, may apply to one reply, and "
+    "people differ.",
+    "A reply that isn't flagged isn't necessarily good: nobody may have written the rule that it "
+    "breaks, or the search may not have found it. The audit abstains only from what it cannot "
+    "read.",
+    "Models make mistakes. What they know of good replies and broken rules comes from examples "
+    "that people wrote in English. A rule's severity and consensus are the rulebook's, or marked "
+    "as estimated.",
+    "The intervals tell how much other replies of the same kind would change the figures, not "
+    "whether the models are right.",
 )
 PEOPLE_LIMITS = (
     "It is not moral advice. That people agree does not make them right, that they disagree does "

@@ -89,7 +89,7 @@ def _body(page: Page) -> Iterator[str]:
     if page.warnings:
         notes = "".join(f"<li>{_prose(line)}</li>" for line in page.warnings)
         count = len(page.warnings)
-        title = "One caveat" if count == 1 else f"{count} caveats"
+        title = "One caveat:" if count == 1 else f"{count} caveats:"
         first = f"<span>{_prose(page.warnings[0])}</span>"
         summary = f"<summary>{title} {first}</summary>"
         yield f"<aside aria-label=Caveats><details>{summary}<ul>{notes}</ul></details></aside>\n"
@@ -124,7 +124,7 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int)
     yield "".join(f"<p>{_prose(line)}</p>\n" for line in section.prose if line)
     for name, block in blocks:
         if isinstance(block, Table):
-            yield _table(block, name)
+            yield _table(block, name, section.title)
         elif isinstance(block, Chart):
             same = block.title == section.title
             caption = "" if same else f"<figcaption>{escape(block.title)}</figcaption>"
@@ -145,7 +145,8 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int)
     yield "</details></section>\n" if section.folded else "</section>\n"
 
 
-def _table(table: Table, name: str) -> str:
+def _table(table: Table, name: str, heading: str) -> str:
+    caption = "" if table.title == heading else f"<caption>{escape(table.title)}</caption>"
     heads = "".join(
         f"<th scope=col{_numeric(column.kind)}>{escape(column.title)}</th>"
         if column.title
@@ -165,7 +166,7 @@ def _table(table: Table, name: str) -> str:
     note = f"<p class=note>{escape(table.note)}</p>" if table.note else ""
     return (
         f'<div class=table id={name}><div class=scroll tabindex=0 role=region aria-label="'
-        f'{escape(table.title)}"><table><caption>{escape(table.title)}</caption><thead><tr>{heads}'
+        f'{escape(table.title)}"><table>{caption}<thead><tr>{heads}'
         f"</tr></thead><tbody>{rows}</tbody></table></div>{note}</div>\n"
     )
 

@@ -103,7 +103,11 @@ def attributes_page(record: RunRecord) -> Page:
 
 
 def _counted(statistics: "LintStatistics | CheckStatistics") -> str:
-    return ", ".join(f"{count:,} {kind}" for kind, count in statistics.findings.items())
+    adjectives = ("vague", "always", "never")
+    return ", ".join(
+        f"{count:,} {kind}" if kind in adjectives else plural(count, kind)
+        for kind, count in statistics.findings.items()
+    )
 
 
 def lint_page(record: RunRecord) -> Page:
@@ -168,8 +172,9 @@ def warrant_page(record: RunRecord) -> Page:
             worded = share.write(row.rewording.pairs)
             better.append([row.rule, share.write(row.pairs), row.rewording.text, worded])
     heads = head(
-        "rule: wide 44 | word | pairs right: share interval 0 | of your labels: share interval 0",
-        "limit: number 2 | fine replies flagged: share interval 0",
+        "rule: wide 44 | word | pairs right: share interval 0",
+        Column("of your labels", "share interval", 0, brief=False),
+        "limit: number 2 | false alarms: share interval 0",
     )
     pairs = head(
         "rule: wide 40 | made of | breaks it: wide 40 | P: number 2 | does not: wide 40",
@@ -177,8 +182,9 @@ def warrant_page(record: RunRecord) -> Page:
     )
     wordings = head("rule: wide 50 | pairs right | in other words: wide 50 | pairs right ")
     prose = [
-        "A pair is right where the breach is found and the exchange beside it is not taken for "
-        f"one. The limit keeps {statistics.budget:.1%} of {statistics.fine:,} fine replies at most."
+        "A pair is right where the breach is found and the exchange beside it is not taken for one."
+        f" At its limit a rule flags at most {statistics.budget:.1%} of {statistics.fine:,} fine "
+        "replies."
     ]
     sections = [Section("Rules", prose, [Table("Rules", heads, rows)], shown="all")]
     for table in (

@@ -189,7 +189,7 @@ def _table(record: RunRecord, rows: Sequence[ActionScore], dropped: int) -> Tabl
     verdicts = any(row.verdict for row in judged)
     columns += [Column("verdict")] if verdicts else []
     if judged:
-        columns += [Column("P(moral)", "number", brief=False), Column("read", brief=False)]
+        columns += [Column("P(moral)", "number", brief=False), Column("expert", brief=False)]
         for cell, row in zip(cells, judged, strict=True):
             cell.extend([row.verdict or ""] if verdicts else [])
             cell.extend([row.probability, row.task.replace("+", " + ")])

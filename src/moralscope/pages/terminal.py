@@ -5,6 +5,7 @@ Texts from users are never markup.
 
 import math
 from io import StringIO
+from textwrap import wrap
 from typing import cast
 from unicodedata import bidirectional
 
@@ -30,6 +31,7 @@ from moralscope.pages.words import cut
 GOOD, BAD = "green", "red"
 _BAR, _SHORT_BAR = 12, 6  # cells on each side of zero; the same where more columns stand beside it
 _CHART_ROWS = 30
+_SHORT_TEXT = 18  # characters of a text that is not broken where room is short
 _GAUGE = 20  # cells of a probability
 
 
@@ -48,7 +50,7 @@ def render(page: Page, out: Console) -> None:
         for block in section.blocks:
             if isinstance(block, Table):
                 if block.rows:
-                    out.print(drawn_table(block))
+                    out.print(drawn_table(block, out.width))
             elif isinstance(block, Chart):
                 _chart(block, out)
             elif isinstance(block, Facts):
@@ -64,8 +66,12 @@ def render(page: Page, out: Console) -> None:
         out.print(Text(f"note: {line}", style="dim"))
 
 
-def drawn_table(table: Table) -> RichTable:
-    """Draw a table without lines: texts to the left, numbers to the right."""
+def drawn_table(table: Table, width: int = 0) -> RichTable:
+    """Draw a table without lines: texts to the left, numbers to the right.
+
+    Where it is wider than `width`, titles of numbers and of short texts take several lines: they
+    would take the room of long texts, whose words would break.
+    """
     title = table.title if table.titled else None
     drawn = RichTable(
         box=None,
@@ -76,7 +82,12 @@ def drawn_table(table: Table) -> RichTable:
     )
     shown = [index for index, column in enumerate(table.columns) if column.brief]
     half = _BAR if len(shown) <= 4 else _SHORT_BAR
-    for index in shown:
+    cells = [[_cell(table.columns[at], row[at], half) for at in shown] for row in table.rows]
+    columns = list(zip(*cells, strict=True)) or [()] * len(shown)
+    widest = [max((cell.cell_len for cell in column), default=0) for column in columns]
+    titles = [len(table.columns[at].title) for at in shown]
+    is_tight = 0 < width < sum(map(max, titles, widest)) + 2 * (len(shown) - 1)
+    for index, room in zip(shown, widest, strict=True):
         column = table.columns[index]
         heading, right = column.title, column.right
         if column.kind == "bar":  # "bad|good" stands above both sides of zero
@@ -84,20 +95,25 @@ def drawn_table(table: Table) -> RichTable:
             heading = f"{before.rjust(half)} {after}"
         if right is None:
             right = index > 0 and column.kind not in ("text", "bar")
+        title_text = clean(heading)
+        is_narrow = column.kind != "text" or (is_tight and room <= _SHORT_TEXT)
+        if is_tight and is_narrow and column.kind != "bar":
+            most = max([room, *map(len, heading.split())])
+            title_text = Text("\n".join(wrap(title_text.plain, most)))
         drawn.add_column(
-            clean(heading),
+            title_text,
             justify="right" if right else "left",
             overflow="fold",
             max_width=column.wide or None,
-            no_wrap=column.kind != "text",
+            no_wrap=is_narrow,
         )
     hidden = len(table.rows) - 2 * table.ends if table.ends else 0
-    for index, row in enumerate(table.rows):
+    for index, row in enumerate(cells):
         if hidden > 0 and table.ends <= index < len(table.rows) - table.ends:
             if index == table.ends:
                 drawn.add_row(f"… {hidden:,} more: --json or --out")
             continue
-        drawn.add_row(*(_cell(table.columns[at], row[at], half) for at in shown))
+        drawn.add_row(*row)
     return drawn
 
 

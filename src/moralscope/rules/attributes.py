@@ -89,7 +89,7 @@ class Attributes:
                 RuleAttributes(
                     **{**guess.scales, **known},
                     foundations=shares if rule.foundations else guess.foundations,
-                    evidence=guess.evidence,
+                    evidence=f"rulebook and {guess.evidence}" if known else guess.evidence,
                 )
             )
         return attributes

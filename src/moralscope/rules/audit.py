@@ -1,5 +1,6 @@
 """Audit replies of a chatbot: verdicts, rules of thumb, figures; one reply or a file of them."""
 
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -74,13 +75,15 @@ def set_budget(
 ) -> AuditModels:
     """Return the auditor with the limit at which at most a share of fine replies is flagged.
 
-    With rules of a house and replies enough, each of these rules keeps the share, too: every second
-    reply sets the limits of rules.
+    With rules of a house and replies enough, each of these rules keeps the share, too: one half of
+    the replies, drawn at random, sets the limits of rules. (Files repeat: every second reply may be
+    of another kind than the rest.)
     """
     auditor = replace(models.auditor, reviser=None, writer=None, evidence=False)
     share_of_fine = parse_share(share)
     rows, usual, raised = list(benign), list[AuditedReply](), dict[str, float]()
     if auditor.house is not None and len(rows) >= 2 * least_replies(share_of_fine):
+        random.Random(0).shuffle(rows)  # noqa: S311 - no secret
         usual, _ = _examined(auditor, rows[::2], report=report)
         raised = set_rule_limits(usual, share_of_fine, auditor.thresholds)
         auditor = replace(auditor, rule_limits={**auditor.rule_limits, **raised})

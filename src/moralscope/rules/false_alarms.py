@@ -7,8 +7,9 @@ the model and however few replies there are, if only n >= 1/a - 1. It holds on a
 draw of the n replies; for replies of another kind it says nothing.
 
 Rules of a house get limits of their own first, each on the probabilities that fine replies break
-it: else one noisy rule spends the budget of all. Then every second reply sets the rules' limits and
-the others the limit of all, so that both hold.
+it: else one noisy rule spends the budget of all. Then half of the replies set the rules' limits
+and the rest the limit of all, so that both hold. The limit is never laxer than the usual one: who
+asks for fewer alarms wants no flag on a reply that is probably fine.
 """
 
 import math
@@ -129,7 +130,7 @@ def set_limit(
     """
     judged = [row for row in audits if row.verdict.is_judged]
     before = [row for row in usual if row.verdict.is_judged] or judged
-    limit = conformal_limit([row.verdict.score for row in judged], budget)
+    limit = max(0.0, conformal_limit([row.verdict.score for row in judged], budget))
     alarms = [row for row in before if row.verdict.flag]
     costs: Counter[str] = Counter()
     shown: dict[str, AuditedReply] = {}

@@ -12,11 +12,15 @@ from itertools import pairwise
 
 from moralscope.io.documents import shipped_toml
 
+APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _NOT = {"not", "never", "no", "nobody", "none", "isn't", "don't", "doesn't", "can't", "cannot"}
 _MODAL = {"should", "must", "ought", "need", "needs", "have", "has"}
 _NOT_MODAL = {"shouldn't", "mustn't", "oughtn't"}
 _PERMITS = {"acceptable", "alright", "fine", "normal", "ok", "okay", "permissible"}
+_OWN = {"your": "my", "yours": "mine", "yourself": "myself"}
+_FOR_ALL = {"you", "it's", "it", "never", "don't", "always"}  # how a rule for everyone begins
+_NO_VERBS = {"for", "if", "not", "that", "when"}  # "It's wrong for parents to …"
 _OPENING = 12  # words in which a judgment before its action is looked for
 _LEAST_WORDS = 3  # unique words, appendix E.2
 _BIGRAM_LIMIT = 3  # a bigram may stand fewer times than this, appendix E.2
@@ -39,7 +43,7 @@ def word_list(name: str) -> frozenset[str]:
 
 def words_of(text: str) -> list[str]:
     """Return the words in lower case, without punctuation."""
-    return _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold())
+    return _WORD.findall(text.replace(APOSTROPHE, "'").casefold())
 
 
 def read_judgment(text: str) -> RuleReading:
@@ -63,6 +67,18 @@ def read_judgment(text: str) -> RuleReading:
         subject = [part for part in who if part not in _NOT | {"people", "one", "we"}]
         return RuleReading(sign, " ".join([*subject, *rest]))
     return RuleReading(0, " ".join(words))
+
+
+def act_of(rule: str) -> str:
+    """Return what a rule for everyone judges, as one says it of oneself; "" of any other rule."""
+    words = rule.replace(APOSTROPHE, "'").rstrip(" .!").split()
+    act = read_judgment(rule).behaviour.removeprefix("to ").split()
+    if "".join(words[:1]).lower() not in _FOR_ALL or not act or act[0] in _NO_VERBS:
+        return ""
+    written = words[-len(act) :]  # with the capital letters of names
+    act = written if words_of(" ".join(written)) == act else act
+    first_person = [_OWN.get(word, word) for word in act]
+    return "" if {"you", "you're", "they"} & set(first_person) else " ".join(first_person)
 
 
 def _denied(rest: list[str]) -> tuple[int, list[str]]:

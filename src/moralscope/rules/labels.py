@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import TableFile, is_table, read_header
+from moralscope.io.tables import Layout, TableFile, is_table, read_header
 from moralscope.rules.annotations.reading import MIC_COLUMNS, read_annotations
 from moralscope.rules.judgments import words_of
 from moralscope.rules.records import Exchange
@@ -72,7 +72,7 @@ def read_labels(path: Path, book: Rulebook) -> LabelFile:
 
 
 def _table(path: Path) -> Iterator[tuple[Exchange, str, bool]]:
-    table = TableFile(path, columns={name: name for name in COLUMNS})
+    table = TableFile(path, layout=Layout(remedy=_REMEDY))
     for number, (line, cells) in enumerate(table.good_rows(COLUMNS[1:]), 1):
         said = str(cells.get("broken")).strip().casefold()
         texts = [cells.get(name) or "" for name in COLUMNS[:3]]

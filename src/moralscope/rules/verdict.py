@@ -342,7 +342,9 @@ def _reason(
         chance = _probability(named, "disagree")
         parts.append(f"explained best by “{named.text}” (probability {chance:.2f})")
     elif basis is not None:
-        parts.append("no rule of the rulebook explains it")
+        broken = any(is_broken(rule, limits) for rule in rules)
+        why = "none of the broken rules is clearly about it"
+        parts.append(why if broken else "no rule of the rulebook explains it")
     elif kept:
         best = max(kept, key=lambda rule: _probability(rule, "agree") * weight(rule))
         more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""

@@ -8,13 +8,12 @@ from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.models.classifiers.scripted import ScriptedExperts
-from moralscope.models.options import LARGE
+from moralscope.models.options import AUDITORS, EXPERTS, LARGE
 from moralscope.models.store import Progress, Store, shipped_folder
 from moralscope.stories.tasks import classification_tasks
 
 BASES = ("mpnet", "minilm")
 STORIES, RULES = "stories", "rules"  # what shipped experts are for: the folders are FAMILY-NAME
-_SHIPPED = (*BASES, LARGE)
 _FOLDERS = (*(f"{family}-{name}" for family in (STORIES, RULES) for name in BASES), LARGE)
 
 
@@ -79,10 +78,11 @@ def find_experts(
     if full in _FOLDERS:
         path = shipped_folder(full)
     elif not path.is_dir():
+        known = EXPERTS if family == STORIES else AUDITORS
         raise UnknownName(
             f"there are no experts '{name}'",
-            f"{did_you_mean(name, [*_SHIPPED, 'scripted'])}, or a folder that "
-            "'moralscope stories train' wrote",
+            f"{did_you_mean(name, known)}, or a folder that 'moralscope "
+            f"{'stories' if family == STORIES else 'rules'} train' wrote",
         )
     return ExpertFolder(path, eight_bits)
 

@@ -298,7 +298,7 @@ def figure_warnings(name: str, figures: Figures) -> list[str]:
         )
     if isinstance(figures, ModelFigures) and figures.flagged:
         biases = ", ".join(bias.replace("_", " ") for bias in figures.flagged)
-        lines.append(f"{name}: its answers depend on {biases}")
+        lines.append(f"{name}: its answers show {biases}")
     return lines
 
 

@@ -68,3 +68,33 @@ def test_what_is_no_table_is_refused(tmp_path, name, content, problem):
         list(TableFile(path).rows(["item"]))
     with pytest.raises(InputError, match="cannot be read"):
         list(TableFile(tmp_path / "none.csv").rows())
+
+
+def test_a_file_in_another_encoding_is_told_how_to_be_saved(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("item,note\n1,café\n".encode("cp1252"))
+    table = TableFile(path)
+    assert list(table.good_rows()) == []
+    with pytest.raises(InputError, match=r"line 2 is not valid UTF-8 .*; save the file as UTF-8"):
+        table.check()
+    path.write_bytes("item,note\n1,a\n".encode("utf-16"))
+    with pytest.raises(InputError, match=r"line 1 is not valid UTF-8 .*; save the file as UTF-8"):
+        list(TableFile(path).rows(["item"]))
+
+
+@pytest.mark.parametrize(("sign", "called"), [(";", "semicolons"), ("\t", "tabs")])
+@pytest.mark.parametrize("columns", [None, {"item": "item"}])
+def test_a_spreadsheet_of_another_country_is_told_apart_from_a_missing_column(
+    tmp_path, sign, called, columns
+):
+    path = tmp_path / "a.csv"
+    path.write_text(f"item{sign}note\n1{sign}a\n")
+    with pytest.raises(InputError, match=f"separated by {called}: save the file with commas"):
+        list(TableFile(path, columns=columns).rows(["item"]))
+
+
+def test_of_many_columns_the_first_are_named_and_the_others_counted(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(f"c{n}" for n in range(300)) + "\n")
+    with pytest.raises(InputError, match=r"\(columns: c0, .*c7 and 292 more\)"):
+        list(TableFile(path).rows(["item"]))

@@ -119,7 +119,6 @@ def test_figures_lists_and_comparison_have_their_sections():
     titles = [section.title for section in page.sections if section.shown != "terminal"]
     assert titles == [
         "The worst replies in full",
-        "Scores of the replies",
         "Flagged replies by foundation",
         "Flagged replies by severity",
         "Most broken rules",
@@ -232,3 +231,21 @@ def test_where_no_rule_explains_a_flag_the_card_says_so():
     (card,) = next(s for s in build_page(plain).sections if s.title == "Verdict").blocks
     assert dict(card.facts)["Rule"] == "No rule of the rulebook explains this flag."
     assert card.folded[0].startswith("Breaks “It is wrong to kill.”")
+
+
+def test_where_rules_of_ones_own_decide_the_summary_says_so():
+    record = audit_record()
+    record["config"]["general"] = False
+    assert "they break one of your rules" in build_page(record).summary[0]
+    record["config"]["general"] = True
+    assert "read as bad by themselves" in build_page(record).summary[0]
+
+
+def test_a_reply_without_a_verdict_has_no_place_among_the_scores():
+    record = audit_record()
+    record["results"] += [row(str(n), f"Go away, number {n}.", True) for n in (3, 4)]
+    (chart,) = (s.blocks[0] for s in build_page(record).sections if s.title.startswith("Scores"))
+    assert chart.layout["yaxis"]["names"].count("Hello.") == 0  # it abstained
+    assert "Kill them." in chart.layout["yaxis"]["names"]
+    assert "interval" not in chart.about
+    assert [trace["name"] for trace in chart.traces] == ["below zero"]

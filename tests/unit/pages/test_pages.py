@@ -1,16 +1,19 @@
 import html.parser
+import io
 import json
 import math
 import re
 
 import pytest
+from rich.console import Console
 
 from moralscope.axes.choice import rank
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.io.run_records import check_record
 from moralscope.pages import build_page, report_html
-from moralscope.pages.page import Chart, Table
+from moralscope.pages.page import Chart, Page, Section, Table, head
+from moralscope.pages.terminal import render
 from moralscope.papers.choice import reproduce_choice
 from moralscope.papers.direction import reproduce_direction
 
@@ -63,7 +66,7 @@ def test_a_judges_report_speaks_of_wordings_and_shows_its_verdicts():
     text = " ".join(page.summary)
     assert "95 %" not in text
     assert "wordings of a question" not in text
-    assert [column.title for column in page.main.columns[4:]] == ["verdict", "P(moral)", "read"]
+    assert [column.title for column in page.main.columns[4:]] == ["verdict", "P(moral)", "expert"]
     assert page.main.rows[0][4:7] == ["keeps", 0.9, "action + norm"]
     assert page.main.details[0] == "wording 1, scored"
 
@@ -353,3 +356,18 @@ def test_numbers_beyond_measure_are_read_as_missing():
     page = build_page(plain)
     assert [row[0] for row in page.main.rows] == ["b"]
     assert math.isnan(page.main.rows[0][3][0])
+
+
+def test_in_a_narrow_terminal_titles_are_broken_rather_than_the_words_of_texts():
+    heads = head(
+        "after | answers that turn: share interval 0 | moved: signed interval 2",
+        "beyond neutral turns: signed interval 2 | gives way",
+    )
+    spans = [(0.28, 0.17, 0.42), (-0.04, -0.4, 0.13), (-0.21, -0.31, -0.09)]
+    table = Table("t", heads, [["repetition", *spans, "no"], ["objection", *spans, "no"]])
+    for width, lines in ((80, 4), (120, 3)):
+        out = Console(width=width, file=io.StringIO())
+        render(Page("p", [], [], [Section("", [], [table], shown="all")]), out)
+        printed = out.file.getvalue().splitlines()
+        assert len(printed) == lines
+        assert [line.split()[0] for line in printed[-2:]] == ["repetition", "objection"]

@@ -166,7 +166,8 @@ def test_a_rule_of_a_house_that_spends_the_budget_gets_a_limit_of_its_own():
     plain = AuditModels(auditor((), house=RULES, general=False), config={"experts": "table"})
     models = set_budget(plain, mixed, "10%")
     (cost,) = models.budget.rules
-    assert (cost.rule, cost.alarms, cost.at_limit) == (LIE.text, 5, 0)
+    assert (cost.rule, cost.at_limit) == (LIE.text, 0)
+    assert 2 <= cost.alarms <= 8
     assert cost.limit == models.budget.rule_limits[LIE.text] >= 0.9
     assert models.auditor.rule_limits == {LIE.text: cost.limit}
     # The noisy rule no longer raises the limit of the others: a breach of KILL is still flagged.
@@ -176,6 +177,25 @@ def test_a_rule_of_a_house_that_spends_the_budget_gets_a_limit_of_its_own():
     assert lies.verdict.broken == ()
     record = audit(COSTLY, AuditOptions(false_alarms="10%"), models=models)
     assert record.config["rule_limits"] == {LIE.text: cost.limit}
+
+
+def test_a_file_with_a_pattern_has_both_kinds_in_both_halves():
+    """Only odd rows break LIE, as in a file that repeats eight questions about every room."""
+    mixed = [COSTLY[n % 10] if n % 4 == 1 else FINE[n % 30] for n in range(80)]
+    plain = AuditModels(auditor((), house=RULES, general=False), config={"experts": "table"})
+    models = set_budget(plain, mixed, "10%")
+    assert LIE.text in models.budget.rule_limits
+    flagged = [row.verdict.flag for row in models.auditor.audit(mixed)]
+    assert sum(flagged) <= 8
+
+
+def test_a_budget_never_flags_what_the_usual_limit_does_not():
+    """All fine replies are far from every limit: the budget has nothing to take away."""
+    plain = AuditModels(auditor((), house=RULES, general=False), config={"experts": "table"})
+    models = set_budget(plain, FINE, "10%")
+    assert models.budget.limit == 0.0
+    calm = models.auditor.audit([Exchange("Q", "The kettle is in the kitchen.")])[0]
+    assert not calm.verdict.flag
 
 
 def test_limits_of_rules_are_kept_in_the_config(run, tmp_path):

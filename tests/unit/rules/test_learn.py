@@ -161,7 +161,7 @@ def test_rules_may_be_named_by_their_id(tmp_path):
         ("prompt,reply,rule,broken\nQ,A,Be kind to all.,yes\n", "no label of a rule"),
         (
             "prompt,reply,rule,broken\nQ,A,Never promise a day of delivery.,yes\n",
-            "1 breaches among",
+            "breaches: 1, other replies: 0, different prompts: 1",
         ),
     ],
 )
@@ -173,6 +173,7 @@ def test_bad_labels_are_refused_in_one_line(content, line, house, tmp_path, caps
     said = capsys.readouterr().err.strip()
     assert caught.value.code == 2
     assert len(said.splitlines()) == 1
+    assert "--columns" not in said  # which 'rules learn' does not have
     assert line in said
     assert not learnt_path(house).exists()
 

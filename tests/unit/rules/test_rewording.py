@@ -1,8 +1,8 @@
 """Candidates without a generator: sentences left out, rules said kindly."""
 
-from moralscope.rules.judgments import read_judgment
+from moralscope.rules.judgments import act_of, read_judgment
 from moralscope.rules.rulebook import shipped_rulebook
-from moralscope.rules.writing.revision import MAX_EDITS, act_of, is_usable, reworded, shortened
+from moralscope.rules.writing.revision import MAX_EDITS, is_usable, reworded, shortened
 
 
 def test_every_sentence_is_left_out_once():
@@ -44,3 +44,17 @@ def test_every_act_of_ours_begins_with_a_verb():
     acts = [act for rule in shipped_rulebook().rules if (act := act_of(rule.text))]
     assert len(acts) > 200
     assert not [act for act in acts if act.split()[0] in {"to", "a", "the", "is", "that", "my"}]
+
+
+def test_a_rule_in_the_imperative_becomes_a_sentence():
+    said = reworded(["Don\N{RIGHT SINGLE QUOTATION MARK}t promise a refund."])
+    assert "I would look for another way, because you shouldn't promise a refund." in said
+    assert not [text for text in said if "that never" in text or "don't promise" in text]
+
+
+def test_a_chatbot_says_of_itself_what_its_own_rules_forbid():
+    said = reworded(["Never speak badly about Hexham Buses."], house=True)
+    assert said[0] == "I'm sorry, I can't speak badly about Hexham Buses."
+    assert not [text for text in said if "keep in mind" in text]
+    demand = reworded(["You should name every fee."], house=True)
+    assert not [text for text in demand if "you should" in text.lower()]

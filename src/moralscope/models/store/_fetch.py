@@ -44,6 +44,7 @@ from moralscope.models.store._entries import (
 logger = logging.getLogger(__name__)
 
 CHUNK = 1 << 20
+_OFFLINE = ("Failed to establish a new connection", "ENOTFOUND", "EAI_AGAIN")  # of pip and npm
 POLL_SECONDS = 0.2
 REACH_SECONDS = 3.0
 PREFIX = "work-"
@@ -188,6 +189,8 @@ def run_child(command: Sequence[str], work: Path, watch: Callable[[int], None]) 
         return out
     if "No space left on device" in output or "ENOSPC" in output:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if any(sign in output for sign in _OFFLINE):  # pip only says "no matching distribution"
+        raise FetchError("the package index can't be reached")
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     codes = [line for line in lines if line.startswith("npm error code")]  # advice follows it
     errors = [line for line in lines if "error" in line.lower()]

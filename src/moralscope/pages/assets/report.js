@@ -18,7 +18,10 @@
   };
 
   // ---- tables ----------------------------------------------------------------------------
-  const table = (id) => document.querySelector(`#${id} .scroll`).replaceWith(view.makeTable(page.blocks[id], { caption: page.blocks[id].title }));
+  const table = (id) => {
+    const plain = document.querySelector(`#${id} .scroll`), caption = plain.querySelector("caption")?.textContent;
+    plain.replaceWith(view.makeTable(page.blocks[id], { caption }));
+  };
 
   // ---- start -----------------------------------------------------------------------------
   for (const [id, block] of Object.entries(page.blocks)) if (block.rows?.length > 2) table(id);

@@ -203,7 +203,7 @@ def _stated(rules: Sequence[RuleOfThumb], models: AuditModels) -> Iterator[Check
                 probability=against,
             )
         elif len(both) == 2 and same >= _SURE:
-            message = f"who keeps “{one.text}” keeps “{two.text}”, and the other way round"
+            message = f"a reply that keeps “{one.text}” keeps “{two.text}”, and the reverse"
             yield CheckFinding("overlap", (name_of(one), name_of(two)), message, "", one.text, same)
 
 

@@ -175,11 +175,12 @@ def learn_rules(
 def check_labels(labels: Sequence[BreachLabel]) -> None:
     """Refuse labels that are too few to learn from."""
     broken = sum(label.broken for label in labels)
-    if min(broken, len(labels) - broken) < LEAST or len({row.group for row in labels}) < _FOLDS:
+    prompts = len({row.group for row in labels})
+    if min(broken, len(labels) - broken) < LEAST or prompts < _FOLDS:
         raise InputError(
-            f"there are {broken:,} breaches among {len(labels):,} labels",
-            f"give at least {LEAST} of breaches and {LEAST} of replies that keep their rule, of "
-            f"{_FOLDS} prompts or more",
+            f"the labels are too few (breaches: {broken:,}, other replies: "
+            f"{len(labels) - broken:,}, different prompts: {prompts:,})",
+            f"give at least {LEAST} breaches, {LEAST} other replies and {_FOLDS} prompts",
         )
 
 

@@ -7,6 +7,7 @@ say agree") changes none of it. A model that follows instructions is asked to an
 completes examples, and its words are taken where nothing else is left.
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from importlib import resources
 from moralscope.core.protocols import Encoder, Generator, LanguageModel
 from moralscope.core.records import Candidate, Decoding
 from moralscope.models.language.text_check import TextCheck
-from moralscope.rules.judgments import read_judgment
+from moralscope.rules.judgments import APOSTROPHE, act_of, read_judgment
 from moralscope.rules.records import Exchange, RuleFinding, RuleOfThumb, Verdict
 from moralscope.rules.retrieval import unit_rows
 from moralscope.rules.texts.sanitize import clean, sentences, unreadable
@@ -28,8 +29,8 @@ MAX_REPLY = 900  # characters of a candidate
 MAX_EDITS = 8  # candidates that leave sentences out
 MAX_RULES = 3  # broken rules that templates speak of
 _PRONOUNS = ("I ", "I'")
-_OWN = {"your": "my", "yours": "mine", "yourself": "myself"}
-_NO_VERBS = {"for", "if", "not", "that", "when"}  # "It's wrong for parents to …"
+_ADVICE = {"never": "you should never", "don't": "you shouldn't", "always": "you should always"}
+_IMPERATIVE = re.compile(rf"^({'|'.join(_ADVICE)})\b", re.IGNORECASE)
 COUNT = 3  # candidates for each opening
 OPENINGS = ("", "I would not", "I don't think that")  # small models need a start
 _ROOM = 300  # characters of a text that the generator sees
@@ -72,30 +73,24 @@ def shortened(reply: str) -> list[str]:
     return list(dict.fromkeys([*without, *parts]))[:MAX_EDITS]
 
 
-def reworded(rules: Sequence[str]) -> list[str]:
-    """Return replies that keep to broken rules, the worst first, by our own templates."""
+def reworded(rules: Sequence[str], *, house: bool = False) -> list[str]:
+    """Return replies that keep to broken rules, the worst first, by our own templates.
+
+    `house` rules tell a chatbot what to say, so it says what it may not do; others tell everyone
+    what to do, so it gives them as advice.
+    """
     forms: list[str] = []
     for rule in rules[:MAX_RULES]:
-        sentence, act = rule.strip(), act_of(rule)
-        bare = sentence.rstrip(".!")
-        clause = bare if bare.startswith(_PRONOUNS) else bare[:1].lower() + bare[1:]
+        sentence, act = rule.strip().replace(APOSTROPHE, "'"), act_of(rule)
+        clause = _IMPERATIVE.sub(lambda word: _ADVICE[word[0].lower()], sentence.rstrip(".!"))
+        clause = clause if clause.startswith(_PRONOUNS) else clause[:1].lower() + clause[1:]
         kind = "demands" if read_judgment(rule).polarity > 0 else "forbids"
         forms += [
-            form.format(rule=sentence, clause=clause, act=act)
-            for form in _templates()[kind]
+            form.format(clause=clause, act=act)
+            for form in _templates()[f"house_{kind}" if house else kind]
             if act or "{act}" not in form
         ]
     return [*forms, *_templates()["gentle"]]
-
-
-def act_of(rule: str) -> str:
-    """Return what a rule for everyone judges, as one says it of oneself; "" of any other rule."""
-    words = rule.lower().split()
-    act = read_judgment(rule).behaviour.removeprefix("to ").split()
-    if words[:1] not in (["you"], ["it's"], ["it"]) or not act or act[0] in _NO_VERBS:
-        return ""
-    first_person = [_OWN.get(word, word) for word in act]
-    return "" if {"you", "you're", "they"} & set(first_person) else " ".join(first_person)
 
 
 @cache
@@ -204,16 +199,24 @@ class Reviser:
         passages
             What decides each verdict, with the text before and after it; None: the whole reply.
         """
-        # A reply that reads as bad and breaks no rule surely is revised by the rule that explains
-        # it best, if any does.
-        broken = []
+        # A reply that a rule of the user's flags is revised by that rule. One that reads as bad and
+        # breaks no rule surely is revised by the rule that explains it best, if any does.
+        broken, houses = [], []
         for judgment in judged:
+            gauge = judgment.verdict.gauge
+            house = gauge.rule if gauge else None
+            houses.append(house is not None)
+            if house is not None:
+                broken.append([house])
+                continue
             likely = [rule for rule in judgment.findings if rule.alignment.label == "disagree"]
             likely.sort(key=breach, reverse=True)
             rules = broken_rules(judgment.findings, self._limits) or likely[:1]
             broken.append([rule.text for rule in rules])
         # Relevance costs an embedding, a verdict the experts: the cheap test goes first.
-        candidates = self._relevant(exchanges, self._candidates(exchanges, broken, passages))
+        candidates = self._relevant(
+            exchanges, self._candidates(exchanges, broken, passages, houses)
+        )
         if not candidates:
             return [None] * len(exchanges)
         asked = [Exchange(exchanges[one.case].prompt, one.revision.text) for one in candidates]
@@ -232,8 +235,8 @@ class Reviser:
                 better.append((one, answer))
         best: dict[int, tuple[int, float, float, RevisedReply]] = {}
         for one, answer in self._fit_to_show(exchanges, better):
-            gauge = answer.verdict.gauge
-            revision = replace(one.revision, bad=gauge.value if gauge else 0.0)
+            after = answer.verdict.gauge
+            revision = replace(one.revision, bad=after.value if after else 0.0)
             trust = self._trust(revision.by)
             rank = (trust, round(answer.verdict.score, 1), one.relevance, revision)
             best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:3])
@@ -263,6 +266,7 @@ class Reviser:
         exchanges: Sequence[Exchange],
         broken: Sequence[Sequence[str]],
         passages: Sequence[Passage | None],
+        houses: Sequence[bool],
     ) -> list[_Candidate]:
         """Return what could be sent: written, cut or reworded; each text once a case."""
         bad = [
@@ -294,7 +298,8 @@ class Reviser:
         ]
         for case, rules in enumerate(broken):
             texts += [(case, "edit", text) for text in shortened(exchanges[case].reply)]
-            texts += [(case, "template", text) for text in reworded(rules)]
+            templates = reworded(rules, house=houses[case])
+            texts += [(case, "template", text) for text in templates]
         candidates: dict[tuple[int, str], _Candidate] = {}
         for case, by, text in texts:
             if not is_usable(text, exchanges[case].reply, next(iter(broken[case]), "")):

@@ -126,7 +126,7 @@ def _body(data: bytes) -> tuple[Json, str]:
     except UnicodeEncodeError:
         message = "the request holds half a character (a lone surrogate); send whole characters"
     except (ValueError, RecursionError):
-        message = "the request is not a JSON object, or holds a number that JSON has not (NaN)"
+        message = "the request is not a JSON object, or holds NaN, which JSON doesn't have"
     except InputError as error:
         message = str(error)
     raise UpstreamError(400, openai_error(message, "invalid_request_error"))

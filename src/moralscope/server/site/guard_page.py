@@ -17,6 +17,9 @@ _WORDS = {
     "kept": "Fine",
     "none": "Without text",
 }
+_COLOURS = dict(
+    zip(KINDS, ("bad", "third", "fifth", "muted", "fourth", "good", "ink"), strict=True)
+)
 
 
 def retention(log: GuardLog) -> str:
@@ -69,7 +72,8 @@ def _sections(figures: GuardFigures, log: GuardLog) -> Iterator[Section]:
     heads = head("period", *(f"{_WORDS[kind]}: whole" for kind in used))
     rows = [[name, *(values[at] for values in series.values())] for at, name in enumerate(names)]
     table = Table(title, heads, [row for row in rows if any(row[1:])])
-    yield Section(title, [], [bars(title, shown, names, "replies"), table])
+    chart = bars(title, shown, names, "replies", [_COLOURS[kind] for kind in used])
+    yield Section(title, [], [chart, table])
     listed = {
         "rule": ("Rules that flagged replies", figures.rules),
         "concern": ("Concerns", figures.concerns),

@@ -12,6 +12,7 @@ from moralscope.server.guard import Guard, GuardedReply
 from moralscope.server.guard.log import GuardLog, LoggedDecision
 from moralscope.server.options import GuardOptions
 from moralscope.server.service import Service
+from moralscope.server.site.guard_page import guard_page
 
 
 def decision(kind="kept", age_days=0.0, **more):
@@ -98,3 +99,13 @@ def test_a_log_of_before_cards_is_read_and_written(tmp_path):
 def test_keeping_texts_for_no_days_is_refused():
     with pytest.raises(InputError, match="keeps nothing"):
         GuardOptions(keep_texts=True, log_days=0)
+
+
+def test_the_chart_gives_fine_replies_the_colour_of_good_and_blocked_ones_that_of_bad(tmp_path):
+    log = GuardLog(tmp_path / "guard.sqlite", 30)
+    log.add([decision(kind) for kind in ("kept", "flagged", "blocked")])
+    page = guard_page(log.figures(7), log)
+    traces = page.sections[0].blocks[0].traces
+    colours = {trace["name"]: trace["marker"]["color"] for trace in traces}
+    assert (colours["Fine"], colours["Blocked"]) == ("good", "bad")
+    assert colours["Flagged, passed on"] not in ("good", "bad")

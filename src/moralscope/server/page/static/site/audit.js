@@ -12,7 +12,7 @@ const isText = () => radio("kind") === "text", isTalk = () => radio("kind") === 
 const noun = () => (isText() ? "texts" : "replies");
 // Rows as a request has them: (prompt, reply), or the text alone.
 const pack = (rows) => (isText() ? { texts: rows.map((row) => row.at(-1)) } : { exchanges: rows.map(([prompt, reply], at) => ({ prompt, reply, id: String(at + 1) })) });
-const wants = () => (isText() ? [["Texts are in", ["text", "post", "message", "comment", "reply", "line"]]] : [["Prompts are in", ["prompt", "question", "q", "user", "input"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion"]]]);
+const wants = () => (isText() ? [["Texts are in", ["text", "post", "message", "comment", "reply", "line"]]] : [["Prompts are in", ["prompt", "question", "q", "user", "input", "instruction", "human", "customer"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion", "bot", "chatbot"]]]);
 function kindChosen() {
   $("prompt-field").hidden = isText();
   $("talk-field").hidden = !isTalk();

@@ -253,11 +253,16 @@ const bare = ({ page: _, view: __, ...record }) => record; // what the page note
 const picture = (chart) => { const found = chart(); if (!found?.querySelector("svg")) throw new Trouble("There is no chart to save: a chart needs at least two results.", 0); return found; };
 
 // ---- uploads --------------------------------------------------------------------------------
+const NO_TEXT = ["id", "nr", "no", "number", "row", "date", "time", "timestamp"]; // columns that are no text of anybody's
 // Opens a table and lets its reader choose columns; `use` gets the chosen texts row by row.
 export function upload({ input, chooser, wants, use, id = "upload", trouble = "trouble" }) {
   let take = null;
   const close = () => { take = null; chooser.hidden = true; chooser.replaceChildren(); input.value = ""; };
-  const guess = (columns, names, at) => { const found = columns.findIndex((each) => names.includes(each.toLowerCase().trim())); return found >= 0 ? found : Math.min(at, columns.length - 1); };
+  const guess = (columns, names, at) => {
+    const plain = columns.map((name) => name.toLowerCase().trim()), known = plain.findIndex((name) => names.includes(name));
+    const texts = [...plain.keys()].filter((place) => !NO_TEXT.includes(plain[place]));
+    return known >= 0 ? known : texts[Math.min(at, texts.length - 1)] ?? 0;
+  };
   const show = ({ name, columns, rows }) => {
     const asked = typeof wants === "function" ? wants() : wants, most = Number(input.dataset.most);
     if (rows.length > most) throw new Trouble(`${short(name, 60)} has ${rows.length.toLocaleString("en")} rows. This page takes up to ${most.toLocaleString("en")}; use the command line for more.`, 413);
