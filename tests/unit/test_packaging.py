@@ -27,7 +27,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Packages that are imported by another name than they are installed by.
 IMPORTED_AS = {
     "guardrails-ai": "guardrails",
-    "mlflow-skinny": "mlflow",
     "openai-agents": "agents",
     "pyspellchecker": "spellchecker",
     "pyyaml": "yaml",
