@@ -135,6 +135,14 @@ def test_a_command_without_its_extra_names_it(module, extra, words, tmp_path, mo
     assert said.endswith(f"needs the extra '{extra}'; pip install \"moralscope[{extra}]\"\n")
 
 
+def test_the_extra_serve_is_enough_to_serve():
+    code = "import sys\nfor name in ('pyarrow', 'fsspec.core', 'sqlalchemy', 'matplotlib'):\n"
+    code += "    sys.modules[name] = None\n"
+    code += "import moralscope.server.site, moralscope.server.api, moralscope.server.guard\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.slow
 def test_the_base_install_from_an_index_measures_and_audits_without_extras(tmp_path):
     """In a fresh environment, by its name, from a folder of wheels."""
