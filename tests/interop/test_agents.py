@@ -145,12 +145,31 @@ def test_langchain_replaces_a_flagged_reply_and_passes_a_good_one(tool, tmp_path
         tool("langchain").run_script(raising, tmp_path)
 
 
+def test_langgraph_runs_the_guard_as_a_node(tool, tmp_path, rules):
+    code = block(PAGE, "graph.py")
+    assert tool("langchain").run_script(code, tmp_path) == "I cannot answer that."
+    assert tool("langchain").run_script(code.replace(BAD, GOOD), tmp_path) == GOOD
+
+
 def test_guardrails_ai_fails_a_flagged_reply_without_its_hub(tool, tmp_path, rules):
     said = tool("guardrails").run_script(block(PAGE, "guard.py"), tmp_path)
     assert said.startswith("False")
     assert "It is wrong to lie to customers." in said
     good = block(PAGE, "guard.py").replace(BAD, GOOD).replace("[0].failure_reason", "")
     assert tool("guardrails").run_script(good, tmp_path).startswith("True")
+
+
+def test_the_command_line_works_with_the_typer_that_guardrails_ai_wants(tool, tmp_path):
+    code = (
+        "from importlib.metadata import requires, version\nfrom packaging.requirements import *\n"
+    )
+    code += "typer = next(row for row in requires('moralscope') if row.startswith('typer'))\n"
+    code += "print(Requirement(typer).specifier.contains(version('typer')))\n"
+    assert tool("guardrails").run_script(code, tmp_path) == "True"
+    done = tool("guardrails").run("moralscope", "score", "--nope", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: No such option")
+    assert "Traceback" not in done.stderr
 
 
 def test_nemo_refuses_a_flagged_reply(tool, tmp_path, rules):

@@ -19,7 +19,7 @@ def replies(tmp_path):
 
 
 def test_mlflow_has_metrics_options_and_the_report(tool, replies):
-    code = block(PAGE, "track_mlflow.py").replace("sqlite:///mlflow.db", f"file://{replies}/runs")
+    code = block(PAGE, "track_mlflow.py")
     code += """
 import json
 run = mlflow.search_runs(output_format="list")[0]
@@ -27,7 +27,6 @@ files = [row.path for row in mlflow.MlflowClient().list_artifacts(run.info.run_i
 print(json.dumps([run.data.metrics["moralscope.replies"], sorted(files)]))
 """
     code = code.replace('file="replies.csv"', 'file="replies.csv", experts="minilm"')
-    code = "import os\nos.environ['MLFLOW_ALLOW_FILE_STORE'] = 'true'\n" + code
     replies_logged, files = json.loads(tool("mlflow").run_script(code, replies))
     assert replies_logged == 2
     assert files == ["moralscope/report.html", "moralscope/run.json"]
@@ -37,7 +36,7 @@ def test_wandb_has_metrics_and_the_record(tool, replies):
     code = block(PAGE, "track_wandb.py").replace(
         'file="replies.csv"', 'file="replies.csv", experts="minilm"'
     )
-    code += "print(run.summary['moralscope/replies'])\n"
+    code += "    print(run.summary['moralscope/replies'])\n"  # a run that has ended forgets it
     assert tool("wandb").run_script(code, replies, WANDB_SILENT="true") == "2"
     assert list(replies.glob("wandb/offline-run-*/*.wandb"))
 

@@ -27,7 +27,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Packages that are imported by another name than they are installed by.
 IMPORTED_AS = {
     "guardrails-ai": "guardrails",
-    "mlflow-skinny": "mlflow",
     "openai-agents": "agents",
     "pyspellchecker": "spellchecker",
     "pyyaml": "yaml",
@@ -134,6 +133,14 @@ def test_a_command_without_its_extra_names_it(module, extra, words, tmp_path, mo
     assert caught.value.code == 2, said
     assert said.count("\n") == 1
     assert said.endswith(f"needs the extra '{extra}'; pip install \"moralscope[{extra}]\"\n")
+
+
+def test_the_extra_serve_is_enough_to_serve():
+    code = "import sys\nfor name in ('pyarrow', 'fsspec.core', 'sqlalchemy', 'matplotlib'):\n"
+    code += "    sys.modules[name] = None\n"
+    code += "import moralscope.server.site, moralscope.server.api, moralscope.server.guard\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

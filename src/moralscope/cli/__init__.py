@@ -68,7 +68,7 @@ def _explain(error: BaseException, command: str) -> tuple[str, int]:
 
 
 def _run(words: list[str]) -> int:
-    from typer.exceptions import Abort, TyperException
+    from typer import Abort, BadParameter
 
     from moralscope.cli.root import build_app
 
@@ -76,7 +76,8 @@ def _run(words: list[str]) -> int:
         code = build_app(words)(args=words, prog_name="moralscope", standalone_mode=False)
     except Abort:
         raise KeyboardInterrupt from None
-    except TyperException as error:
+    # What typer raises: guardrails-ai wants typer<0.20, whose errors are click's.
+    except BadParameter.__mro__[-4] as error:  # type: ignore[misc]
         message = str(error.format_message() if hasattr(error, "format_message") else error)
         message, _, hint = message.rstrip(".").partition(". Did you")
         if not message.strip():  # a group without a command: its help has been printed

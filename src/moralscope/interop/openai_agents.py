@@ -31,8 +31,7 @@ def moral_guardrail(rulebook: str | None = None, **options: Any) -> Any:
 
     async def moralscope_audit(context: Any, agent: Any, output: Any) -> Any:
         # A text, or the JSON of a typed output.
-        is_typed = hasattr(output, "model_dump_json")
-        said = str(output.model_dump_json() if is_typed else output)
+        said = str(output.model_dump_json() if hasattr(output, "model_dump_json") else output)
         row = await asyncio.to_thread(audited, context.turn_input or "", said, chosen)
         return GuardrailFunctionOutput(to_plain(row.verdict), row.verdict.flag)
 
@@ -48,13 +47,14 @@ def moral_tool_guardrail(rulebook: str | None = None, *, stop: bool = False, **o
     require_extra("agents", "a guardrail of the OpenAI Agents SDK")
     from agents import ToolGuardrailFunctionOutput, ToolInputGuardrail
 
+    from moralscope.rules.conversations.audit import FOLLOWED
+
     auditor = reply_auditor(audit_options(rulebook, **options))
 
     async def moralscope_audit(data: Any) -> Any:
-        context = data.context
         tools = [vars(tool) for tool in data.agent.tools]  # their names and descriptions
-        before = lenient_conversation(context.turn_input, tools, HISTORY)
-        call = ToolCall(context.tool_name, context.tool_arguments)
+        before = lenient_conversation(data.context.turn_input, tools, HISTORY)
+        call = ToolCall(data.context.tool_name, data.context.tool_arguments)
         turn = Turn(ASSISTANT, calls=(call,))
         verdict = (await asyncio.to_thread(auditor.last_turn, before, turn)).verdict
         info = to_plain(verdict)
@@ -62,8 +62,10 @@ def moral_tool_guardrail(rulebook: str | None = None, *, stop: bool = False, **o
             return ToolGuardrailFunctionOutput.allow(info)
         if stop:
             return ToolGuardrailFunctionOutput.raise_exception(info)
-        # The reason may quote what a tool's result asks for: the model is not told it again.
-        why = verdict.lead or verdict.concern or "it reads as bad"
+        # The reason may quote what a tool's result asks for: the model is not told it again. That
+        # somebody else gave the order goes before a rule that the act breaks, too.
+        lead = None if verdict.concern == FOLLOWED else verdict.lead
+        why = lead or verdict.concern or "it reads as bad"
         return ToolGuardrailFunctionOutput.reject_content(
             f"Not done: this call was flagged ({why}).", info
         )

@@ -30,7 +30,6 @@ from moralscope.runs.changes import (
     compare_sums,
     saved_foundations,
 )
-from moralscope.runs.folders import compare_folders
 from moralscope.runs.options import CompareRunsOptions
 from moralscope.runs.saved import AUDIT, RunItem, SavedRun, check_comparable, open_run, pair_items
 from moralscope.stats.gates import check_gate, parse_gate
@@ -122,6 +121,8 @@ def compare_runs(
             )
     results: list[ComparedItem] = []
     if first.folder is not None:
+        from moralscope.runs.folders import compare_folders  # Parquet: the extra 'batch'
+
         joined = compare_folders(first, second, seed=chosen.seed)
         is_audit, paired_by, more = first.job == AUDIT, "row", []
         changes = replace(
