@@ -14,7 +14,6 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from moralscope.core.errors import InputError, UnknownName

@@ -22,6 +22,7 @@ GROUPS = (
     ("fourth", "triangle-up"),
     ("fifth", "x"),
 )
+_COLOURS = tuple(colour for colour, _ in GROUPS)
 ALL_RANKED = 60  # so many rows are drawn by name; of more, both ends
 _END = 25
 _ROW = 21  # pixels a ranked row takes
@@ -266,7 +267,7 @@ def bars(
     series: Mapping[str, Sequence[float]],
     names: Sequence[str],
     unit: str,
-    colours: Sequence[str] = tuple(colour for colour, _ in GROUPS),
+    colours: Sequence[str] = _COLOURS,
 ) -> Chart:
     """Draw grouped bars, told apart by pattern as well as by colour."""
     patterns = ("", "/", "x", ".")

@@ -55,8 +55,8 @@ _MOST_WINDOWS = 4  # of a long reply, beside each rule of a house that is read w
 _MOST_SPANS = 2  # of the evidence, by which the rule that leads is looked for
 _NEAREST = 2  # rules that are asked about each of them
 _GRAVITY = 0.3  # power of the severity there: bench/lead_rule.py
-# Where no concern is likely, the likeliest is named from here. So 89 % of the flagged bad replies of
-# DiaSafety (dev) have the right one, 6 % have none, and of the fine ones that are flagged 15 %.
+# Where no concern is likely, the likeliest is named from here. So 89 % of the flagged bad replies
+# of DiaSafety (dev) have the right one, 6 % have none, and of the fine ones that are flagged 15 %.
 _NAMED = 0.3
 
 
