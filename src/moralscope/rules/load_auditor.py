@@ -234,16 +234,11 @@ def join_auditor(
         writer = RuleWriter(writes, encoder, book.rules, seed=options.seed)
         if {VERDICT, TASK} <= set(experts.tasks):
             writer.judge = WrittenRuleJudge(experts, limits)
-    fears = {}
-    if CONCERN in experts.tasks:
-        fears = dict(zip(experts.labels(CONCERN), experts.thresholds(CONCERN), strict=True))
-        if not options.texts:
-            fears = {name: point for name, point in fears.items() if name not in TEXT_CONCERNS}
     policy = Policy(
         general=options.general or ours,
         explain=options.explain == "all",
         expertise=options.expertise,
-        fears=fears,
+        fears=_concern_points(experts, texts=options.texts),
         on_unread=options.on_unread,
         texts=options.texts,
     )
@@ -288,6 +283,15 @@ def join_auditor(
     warnings += other_models(limits_given, config)
     warnings = [*warnings, *first_notes(book.warnings)]
     return AuditModels(auditor, refs, config, warnings, experts=experts)
+
+
+def _concern_points(experts: ExpertSet, *, texts: bool) -> dict[str, float]:
+    """Return from which probability on each concern of texts, or of replies, is likely."""
+    if CONCERN not in experts.tasks:
+        return {}
+    points = zip(experts.labels(CONCERN), experts.thresholds(CONCERN), strict=True)
+    return {name: point for name, point in points if texts or name not in TEXT_CONCERNS}
+
 
 
 def other_models(limits: GivenLimits, config: Mapping[str, Any]) -> list[str]:
