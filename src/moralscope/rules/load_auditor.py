@@ -293,7 +293,6 @@ def _concern_points(experts: ExpertSet, *, texts: bool) -> dict[str, float]:
     return {name: point for name, point in points if texts or name not in TEXT_CONCERNS}
 
 
-
 def other_models(limits: GivenLimits, config: Mapping[str, Any]) -> list[str]:
     """Warn where the limit of a false-alarm budget was set with other models or other rules."""
     what = {"experts_sha256": "experts", "rules_sha256": "rules"}
