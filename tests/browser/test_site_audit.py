@@ -123,7 +123,7 @@ TALKS = {
 @pytest.mark.parametrize("form", TALKS)
 def test_a_conversation_is_shown_as_a_thread_and_found_again(site, open_page, form):
     page = open_page(f"{site}/audit")
-    page.get_by_role("radio", name="A conversation").check()
+    page.get_by_role("radio", name="Conversation").check()
     expect(page.locator("#one")).to_be_hidden()
     page.locator("#talk").fill(TALKS[form])
     more(page)
@@ -141,7 +141,7 @@ def test_a_conversation_is_shown_as_a_thread_and_found_again(site, open_page, fo
     assert_accessible(page)
     again = open_page(page.url)
     expect(again.locator(".thread li")).to_have_count(4)
-    expect(again.get_by_role("radio", name="A conversation")).to_be_checked()
+    expect(again.get_by_role("radio", name="Conversation")).to_be_checked()
     before = again.url
     again.goto(f"{site}/runs")
     again.get_by_role("link", name=re.compile("^Run again: conversations")).first.click()
@@ -153,7 +153,7 @@ def test_a_conversation_is_shown_as_a_thread_and_found_again(site, open_page, fo
 
 def test_what_is_no_conversation_is_said_beside_the_form(site, open_page):
     page = open_page(f"{site}/audit")
-    page.get_by_role("radio", name="A conversation").check()
+    page.get_by_role("radio", name="Conversation").check()
     for text, words in (
         ("", "Paste the conversation first"),
         ("Hello there", "Begin each turn with its speaker"),
@@ -229,7 +229,7 @@ def test_a_rulebook_is_written_and_checked_with_the_line_of_a_mistake(site, open
 
 def test_another_text_is_audited_without_a_prompt_and_its_link_opens_it_again(site, open_page):
     page = open_page(f"{site}/audit")
-    page.get_by_label("Another text").check()
+    page.get_by_role("radio", name="Text", exact=True).check()
     expect(page.locator("#prompt")).to_be_hidden()
     page.get_by_label("Text a post").fill("Kill them all, they are worth nothing.")
     more(page)
@@ -239,7 +239,7 @@ def test_another_text_is_audited_without_a_prompt_and_its_link_opens_it_again(si
     run = page.request.get(f"{site}/api/site/runs/{page.url.rpartition('=')[2]}").json()
     assert run["config"]["texts"] is True
     again = open_page(page.url)
-    expect(again.get_by_label("Another text")).to_be_checked()
+    expect(again.get_by_role("radio", name="Text", exact=True)).to_be_checked()
     expect(again.locator("#reply")).to_have_value("Kill them all, they are worth nothing.")
     assert_accessible(again)
 
