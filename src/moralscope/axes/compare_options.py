@@ -25,6 +25,7 @@ from moralscope.core.options import (
     gate_option,
     model_option,
 )
+from moralscope.core.records import values_of
 from moralscope.models.options import (
     ENCODERS,
     SPEAKERS,
@@ -139,11 +140,6 @@ class CompareOptions(Options):
             encoder=None if speaks else name,
             model=name if speaks else None,
             **asked,
-            template=self.template,
             language=language or self.language[0],
-            fit=self.fit,
-            fit_actions=self.fit_actions,
-            norm=self.norm,
-            wordings=self.wordings,
-            seed=self.seed,
+            **values_of(self, "template", "fit", "fit_actions", "norm", "wordings", "seed"),
         )

@@ -25,6 +25,7 @@ from moralscope.batch.plan_file import RunPlan
 from moralscope.batch.sources import CorpusFiles
 from moralscope.batch.types import Outcome, RowBlock, Task
 from moralscope.core.errors import MoralscopeError
+from moralscope.core.records import values_of
 from moralscope.version import __version__
 
 _PAUSE = 0.5  # seconds between two reports
@@ -140,11 +141,7 @@ def run_corpus(
         "work": spec.factory,
         "reads": list(spec.reads),
         "settings": dict(settings),
-        "block_rows": options.block_rows,
-        "call_rows": options.call_rows,
-        "limit": options.limit,
-        "sample": options.sample,
-        "seed": options.seed,
+        **values_of(options, "block_rows", "call_rows", "limit", "sample", "seed"),
     }
     with RunFolder(folder, resume=options.resume) as out:
         resumed = out.check(identity)

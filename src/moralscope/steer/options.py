@@ -17,6 +17,7 @@ from moralscope.core.options import (
     model_option,
     output_option,
 )
+from moralscope.core.records import values_of
 from moralscope.core.registry import require_known
 from moralscope.models.options import DEFAULT_EXPERTS, EncoderName, ExpertsName, FormName
 
@@ -95,11 +96,7 @@ class TeachOptions(Options):
     def axis_options(self) -> AxisOptions:
         """Return how the direction to start from comes about."""
         return AxisOptions(
-            axis="direction",
-            template=self.template,
-            fit=self.fit,
-            axis_file=self.axis_file,
-            seed=self.seed,
+            axis="direction", **values_of(self, "template", "fit", "axis_file", "seed")
         )
 
 

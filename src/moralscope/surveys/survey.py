@@ -10,7 +10,7 @@ from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import LanguageModel, Report
-from moralscope.core.records import ModelRef, RunRecord, Statistics, absent
+from moralscope.core.records import ModelRef, RunRecord, Statistics, absent, values_of
 from moralscope.models.language import EndpointOptions, load_language_model, steer_model
 from moralscope.models.store import Progress
 from moralscope.rules.audit import AuditModels
@@ -232,13 +232,8 @@ def load_speaker(
     name: str, options: SurveyOptions, progress: Progress | None = None
 ) -> LanguageModel:
     """Load one of the models that a survey names."""
-    endpoint = EndpointOptions(
-        options.endpoint,
-        samples=options.samples,
-        max_requests=options.max_requests,
-        input_price=options.input_price,
-        output_price=options.output_price,
-    )
+    limits = values_of(options, "samples", "max_requests", "input_price", "output_price")
+    endpoint = EndpointOptions(options.endpoint, **limits)
     return load_language_model(name, endpoint=endpoint, progress=progress)
 
 

@@ -10,7 +10,7 @@ from typing import Any, overload
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import ExpertSet, Generator, Report
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.records import ModelRef, RunRecord, values_of
 from moralscope.io.journal import Journal, journal_path
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.language import generator_refs
@@ -147,11 +147,7 @@ def run_recipe(
         "generator": models.generator.name,
         **({"experts": models.experts.ref.name} if models.experts else {}),
         "targets": list(targets) if by_target(recipe) else None,
-        "strategy": plan.decoding.strategy,
-        "count": plan.decoding.count,
-        "p": plan.decoding.p,
-        "temperature": plan.decoding.temperature,
-        "max_tokens": plan.decoding.max_tokens,
+        **values_of(plan.decoding, "strategy", "count", "p", "temperature", "max_tokens"),
         "source": stories.source if isinstance(stories, StoryFile) else "given",
     }
     settings = {"job": job, "seed": options.seed, **config, "models": models.refs()}
