@@ -270,12 +270,7 @@ def audit_conversations(
         models=list(ready.refs),
         results=results,
         statistics=statistics,
-        warnings=[
-            NOT_AUTHORITY,
-            *ready.warnings,
-            *cascade_notes(ready.experts),
-            *first_notes(notes),
-        ],
+        warnings=[NOT_AUTHORITY, *ready.warnings, *first_notes(notes)],
     )
 
 
