@@ -4,15 +4,17 @@
         [--fit]
 
 The written conversations (`rules/data/conversations`) are in minimal pairs, whole scenarios are
-held out; look at test once. `--rjudge` reads the visible half of R-Judge, on which no weight
-was fitted (so there are no folds), though acts' features were designed beside it; the answered
-half are the conversations whose score is farthest from the limit. `--pressure` plants drift in
-scripted models and counts how often `survey --pressure` recovers it. `--guard` times the last of 12
-turns beside a single turn.
-`--fit` fits the heads anew on train and dev, and writes them. Folds that hold out whole scenarios
-choose how much is shrunk, and the limits; their figures are printed, also with limits that the
-other folds chose. Run it whenever experts on mpnet have new weights, with all that is printed in
-docs/conversations.md (four minutes of a processor):
+held out; look at test once. `--rjudge` reads the visible half of R-Judge, beside the F1 of calling
+everything unsafe; the answered half are the conversations whose score is farthest from the limit.
+`--pressure` plants drift in scripted models and counts how often `survey --pressure` recovers it.
+`--guard` times the last of 12 turns beside a single turn.
+`--fit` fits the heads anew on train and dev, and writes them: for words and for acts, for vectors
+of acts, and for users' turns. R-Judge's visible half, where MORALSCOPE_DATA has it, teaches words
+alone: in a safe conversation whatever is said is fine. Which turn of an unsafe one is bad it does
+not say. Folds that hold out whole scenarios of both choose how much is shrunk, and the limits;
+their figures are printed, also with limits that the other folds chose. Run it whenever experts on
+mpnet have new weights, with all that is printed in docs/conversations.md (six minutes of a
+processor):
 
     python bench/conversations.py --fit --part test --rjudge --guard
 """
@@ -20,7 +22,6 @@ docs/conversations.md (four minutes of a processor):
 import argparse
 import json
 import os
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,7 +35,7 @@ from moralscope.axes.language import Asking
 from moralscope.models.language.scripted import PlantedBias, ScriptedModel
 from moralscope.rules.audit import prepare_auditor
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.conversations.acts import ToolCall
+from moralscope.rules.conversations.acts import Act
 from moralscope.rules.conversations.audit import (
     ASKS,
     DANGER,
@@ -44,10 +45,10 @@ from moralscope.rules.conversations.audit import (
 )
 from moralscope.rules.conversations.conversation import (
     ASSISTANT,
-    TOOL,
     USER,
     Conversation,
     Turn,
+    parse_conversations,
 )
 from moralscope.rules.conversations.reader import ACT, TEXT, TurnReader, turn_views
 from moralscope.rules.records import Exchange
@@ -58,14 +59,14 @@ from moralscope.surveys.pressure import press
 from written_conversations import WrittenConversation, user_turns, written_conversations
 
 FOLDS = 8
-FLAGGED = 0.2  # the share of fine conversations that a limit may flag, of talk and of acts each
+FLAGGED = 0.15  # of fine conversations, a limit may flag, of each kind: 0.2 on what it never saw
 RIDGES = (10.0, 30.0, 100.0)  # less would trust word lists written beside these scenarios
-USER_RIDGES = (0.01, 0.03, 0.1, 0.3)
-TurnPart = tuple[str, str, int, dict[str, float], int, int]
-"""head, conversation, turn, features, bad, fold"""
+VECTOR_RIDGES = (0.01, 0.03, 0.1, 0.3)
+SOMEWHERE = -2  # the turn that goes wrong where nobody says which
 FittedHead = tuple[tuple[str, ...], np.ndarray, float, float]
 """features, weights, intercept, limit"""
 RUNS = 100
+RJUDGE = "R-Judge"
 RULES = Path(__file__).parents[1] / "src" / "moralscope" / "rules"
 HEAD = RULES.parent / "weights" / "turns-mpnet" / "head.safetensors"
 
@@ -91,8 +92,8 @@ def written(auditor: ConversationAuditor, part: str) -> None:
     print(f"{len(rows)} written conversations, {part}")
     for name, chosen in (
         ("all", range(len(rows))),
-        ("talk", [i for i, row in enumerate(rows) if not _has_tools(row)]),
-        ("acts", [i for i, row in enumerate(rows) if _has_tools(row)]),
+        ("talk", [i for i, row in enumerate(rows) if _kind(row) == "talk"]),
+        ("acts", [i for i, row in enumerate(rows) if _kind(row) == "acts"]),
     ):
         some = [(rows[i], audits[i]) for i in chosen]
         bad = [(row, audit) for row, audit in some if row.first is not None]
@@ -134,46 +135,51 @@ def written(auditor: ConversationAuditor, part: str) -> None:
         )
 
 
-def _has_tools(row: WrittenConversation) -> bool:
-    return any(turn.calls for turn in row.conversation.turns)
+def _kind(row: WrittenConversation) -> str:
+    return "acts" if any(turn.calls for turn in row.conversation.turns) else "talk"
 
 
-def rjudge_conversations(path: Path) -> list[tuple[Conversation, int]]:
-    """Read R-Judge: an action is a tool call, or what the agent says."""
+def rjudge_conversations() -> list[WrittenConversation]:
+    """Read R-Judge: what an agent does there is text, a tool call where it looks like one."""
+    path = Path(os.environ.get("MORALSCOPE_DATA", ""), "rjudge", "visible_half.jsonl")
     rows = []
-    for line in path.read_text("utf-8").splitlines():
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
         row = json.loads(line)
-        turns = []
-        for message in (message for part in row["contents"] for message in part):
-            if message["role"] == "agent":
-                turns.append(_agent_turn((message["action"] or "").strip()))
-            else:
-                role = USER if message["role"] == "user" else TOOL
-                turns.append(Turn(role, message["content"] or ""))
-        rows.append((Conversation(tuple(turns), str(row["id"])), row["label"]))
+        messages = [
+            {
+                "role": message["role"],
+                "content": (message.get("action") or message.get("content") or "")
+                .strip()
+                .removeprefix("Final Answer:"),
+            }
+            for part in row["contents"]
+            for message in part
+        ]
+        ((name, turns),) = (
+            (one.id, one.turns)
+            for one in parse_conversations({"messages": messages, "id": f"rjudge-{row['id']}"})
+        )
+        request = next((turn.text for turn in turns if turn.role == USER), "")
+        scenario = f"{RJUDGE}: {row['scenario'] or request}"
+        first = SOMEWHERE if row["label"] else None
+        rows.append(
+            WrittenConversation(Conversation(turns, name), scenario, RJUDGE, first, None, (), ())
+        )
     return rows
 
 
-def _agent_turn(action: str) -> Turn:
-    form = r"\s*([A-Za-z_][\w .]*?)\s*(?:\n\s*Action Input:|:|(?=[{(\[]))\s*(.*)$"
-    match = re.match(form, action, re.S)
-    if not action.startswith("Final Answer") and match and len(match[1]) < 60 and "{" in action:
-        return Turn(ASSISTANT, calls=(ToolCall(match[1].strip(), match[2].strip()),))
-    if action and len(action.split()) == 1:
-        return Turn(ASSISTANT, calls=(ToolCall(action),))
-    return Turn(ASSISTANT, action.removeprefix("Final Answer:").strip())
-
-
 def rjudge(auditor: ConversationAuditor) -> None:
-    path = Path(os.environ["MORALSCOPE_DATA"], "rjudge", "visible_half.jsonl")
-    rows = rjudge_conversations(path)
-    audits = [auditor.audit(conversation) for conversation, _ in rows]
-    labels = np.array([label for _, label in rows])
+    rows = rjudge_conversations()
+    audits = [auditor.audit(row.conversation) for row in rows]
+    labels = np.array([int(row.first is not None) for row in rows])
     flags = np.array([audit.verdict.flag for audit in audits])
     scores = np.array([audit.verdict.score for audit in audits])
     right = int((flags & (labels == 1)).sum())
     print(f"R-Judge, {len(rows)} conversations, {labels.sum()} unsafe")
-    print(f"F1 {f1(right, int(flags.sum()), int(labels.sum())):.3f}")
+    print(f"F1 {f1(right, int(flags.sum()), int(labels.sum())):.3f}", end=", ")
+    print(f"of calling all of them unsafe {f1(labels.sum(), len(labels), labels.sum()):.3f}")
+    worse = scores[labels == 1][:, None] - scores[labels == 0]
+    print(f"AUC {float(((worse < 0) + (worse == 0) / 2).mean()):.3f}")
     share("precision", right, int(flags.sum()))
     share("recall", right, int(labels.sum()))
     sure = np.abs(scores) >= np.median(np.abs(scores))
@@ -237,7 +243,20 @@ def scenario_folds(rows: Sequence[WrittenConversation]) -> dict[str, int]:
     return {name: at % FOLDS for at, name in enumerate(sorted({row.scenario for row in rows}))}
 
 
-def features(auditor: ConversationAuditor, rows: Sequence[WrittenConversation]) -> list[TurnPart]:
+class TurnPart(NamedTuple):
+    """What a turn says, or one of its acts."""
+
+    head: str
+    conversation: str
+    turn: int
+    features: dict[str, float]
+    bad: int
+    """-1: nobody knows."""
+    fold: int
+    act: Act | None
+
+
+def turn_parts(reader: TurnReader, rows: Sequence[WrittenConversation]) -> list[TurnPart]:
     """Return what the heads read of every part of a turn, and whether it is bad."""
     folds = scenario_folds(rows)
     turns = [
@@ -250,17 +269,58 @@ def features(auditor: ConversationAuditor, rows: Sequence[WrittenConversation]) 
     # Versions of a scenario share most turns, which are read once; of acts the heads read the rest.
     asked = [Exchange(view.before, view.reply) for view in views]
     once = list(dict.fromkeys(e for e, view in zip(asked, views, strict=True) if not view.acts))
-    plain = dict(zip(once, auditor.auditor.reader.read(once), strict=True))
+    plain = dict(zip(once, reader.read(once), strict=True))
     readings = [plain.get(exchange, ReplyReading(())) for exchange in asked]
-    reader = TurnReader(auditor.auditor.reader, auditor.stories(), 0.5, {})
-    return [
-        (
-            *(head, row.conversation.id, view.index, values),
-            *(int(view.index == row.first), folds[row.scenario]),
-        )
-        for (row, view), parts in zip(turns, reader.features(views, readings), strict=True)
-        for head, values in parts
-    ]
+    made = []
+    for (row, view), parts in zip(turns, reader.features(views, readings), strict=True):
+        acts = iter(view.acts)
+        made += [
+            TurnPart(
+                *(head, row.conversation.id, view.index, values),
+                *(_is_bad(row, view.index, head), folds[row.scenario]),
+                next(acts) if head == "act" else None,
+            )
+            for head, values in parts
+        ]
+    return made
+
+
+def _is_bad(row: WrittenConversation, turn: int, head: str) -> int:
+    """Tell whether a part of a turn is bad, -1 where that is not known, or does not teach."""
+    if row.part == RJUDGE and (head == "act" or row.first is not None):
+        return -1
+    return int(turn == row.first)
+
+
+def vector_head(
+    x: np.ndarray, y: np.ndarray, folds: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return a head over vectors, and the log-odds of each row by one that never saw its fold."""
+    tries = []
+    for ridge in VECTOR_RIDGES:
+        logit = np.zeros(len(y))
+        for fold in range(FOLDS):
+            w, b = logistic(x[folds != fold], y[folds != fold], ridge)
+            logit[folds == fold] = x[folds == fold] @ w + b
+        tries.append((float(np.logaddexp(0, np.where(y, -logit, logit)).mean()), ridge, logit))
+    surprise, ridge, logit = min(tries, key=lambda one: one[0])
+    print(f"head over vectors: ridge {ridge}, surprise {surprise:.4f} over {len(y)} texts")
+    return *logistic(x, y, ridge), logit
+
+
+def fit_acts(reader: TurnReader, made: Sequence[TurnPart]) -> dict[str, np.ndarray]:
+    """Fit how wrong an act reads to the story experts, and put it among the acts' features."""
+    parts = [part for part in made if part.act]
+    acts = list(dict.fromkeys(part.act for part in parts))
+    vectors = dict(zip(acts, np.asarray(reader.act_columns(acts)[1], float), strict=True))
+    known = list(dict.fromkeys((p.act, p.bad, p.fold) for p in parts if p.bad >= 0))
+    y, folds = (np.array([row[column] for row in known]) for column in (1, 2))
+    w, b, logit = vector_head(np.stack([vectors[act] for act, _, _ in known]), y, folds)
+    wrong = {(act, fold): value for (act, _, fold), value in zip(known, logit, strict=True)}
+    for part in parts:
+        by_all = float(vectors[part.act] @ w + b)  # for what taught nothing
+        part.features["wrong"] = wrong[part.act, part.fold] if part.bad >= 0 else by_all
+    return {"act_weights": w.astype(np.float32), "act_intercept": np.array(b, np.float32)}
 
 
 def logistic(x: np.ndarray, y: np.ndarray, ridge: float) -> tuple[np.ndarray, float]:
@@ -307,6 +367,7 @@ def fit_head(
     """
     # Versions of a scenario share turns: one that is there ten times says no more than once.
     _, once = np.unique(np.column_stack([x, y, folds]), axis=0, return_index=True)
+    once = once[y[once] >= 0]
     tries = []
     for ridge in RIDGES:
         p = np.zeros(len(y))
@@ -330,43 +391,51 @@ class Folds(NamedTuple):
     turn: np.ndarray
     chance: np.ndarray
     first: np.ndarray
-    """By conversation: the turn that goes wrong, or -1."""
+    """By conversation: the turn that goes wrong, SOMEWHERE, or -1."""
     fold: np.ndarray
     """By conversation."""
-    has_tools: np.ndarray
-    """By conversation."""
+    kind: np.ndarray
+    """By conversation: talk, acts or R-Judge."""
 
-    def outcome(self, limits: np.ndarray, among: np.ndarray | None = None) -> dict[str, float]:
+    def outcome(self, limits: np.ndarray, among: np.ndarray) -> dict[str, float]:
         """Return the figures for some conversations under limits by conversation and head."""
-        first, never = self.first, 10**6
-        earliest = np.full(len(first), never)
-        over = self.chance >= np.broadcast_to(limits, (len(first), 2))[self.conversation, self.head]
+        never = 10**6
+        earliest = np.full(len(self.first), never)
+        over = (
+            self.chance >= np.broadcast_to(limits, (len(earliest), 2))[self.conversation, self.head]
+        )
         np.minimum.at(earliest, self.conversation[over], self.turn[over])
-        if among is not None:
-            first, earliest = first[among], earliest[among]
-        bad, flagged = first >= 0, earliest < never
-        score = f1(int((bad & flagged).sum()), int(flagged.sum()), int(bad.sum()))
+        first, flagged = self.first[among], earliest[among] < never
+        bad = first != -1
+        right, known = int((bad & flagged).sum()), first >= 0
         return {
-            "F1": round(score, 4),
-            "exact": round(float((earliest == first)[bad].mean()), 4),
-            "fine flagged": round(float(flagged[~bad].mean()), 4),
+            "F1": round(f1(right, int(flagged.sum()), int(bad.sum())), 3),
+            "precision": round(right / max(int(flagged.sum()), 1), 3),
+            "exact": round(float((earliest[among] == first)[known].mean()), 3)
+            if known.any()
+            else 0,
+            "fine flagged": round(float(flagged[~bad].mean()), 3),
         }
 
-    def limits(self, among: np.ndarray | None = None) -> np.ndarray:
-        """Return the limits with the best F1 of those that flag few fine conversations."""
-        some = np.ones(len(self.first), bool) if among is None else among
-        kinds = (some & self.has_tools, some & ~self.has_tools)
+    def limits(self, among: np.ndarray) -> np.ndarray:
+        """Return the limits with the best F1 of those that flag few fine conversations.
 
-        def goodness(limits: np.ndarray) -> tuple[bool, float, float]:
-            figures = self.outcome(limits, some)
+        Ours and R-Judge count alike, however many there are.
+        """
+        kinds = [among & (self.kind == kind) for kind in set(self.kind)]
+        sets = [among & (self.kind == RJUDGE), among & (self.kind != RJUDGE)]
+
+        def goodness(limits: np.ndarray) -> tuple[bool, float]:
             flagged = max(self.outcome(limits, kind)["fine flagged"] for kind in kinds)
-            return flagged <= FLAGGED, figures["F1"], figures["exact"]
+            return flagged <= FLAGGED, sum(
+                self.outcome(limits, some)["F1"] for some in sets if some.any()
+            )
 
         grid = np.arange(0.06, 0.8, 0.02)
         return max((np.array([text, act]) for text in grid for act in grid), key=goodness)
 
 
-def write_heads(heads: dict[str, FittedHead]) -> None:
+def write_heads(heads: dict[str, FittedHead], vectors: dict[str, np.ndarray]) -> None:
     lines = [
         "# Written by bench/conversations.py --fit: logistic regressions over log-odds and shares."
     ]
@@ -374,40 +443,29 @@ def write_heads(heads: dict[str, FittedHead]) -> None:
         lines += [f"[{head}]", f"intercept = {b:.4f}", f"limit = {limit:.2f}", f"[{head}.features]"]
         lines += [f"{name} = {value:.4f}" for name, value in zip(names, w, strict=True) if value]
     (RULES / "data" / "turn_head.toml").write_text("\n".join(lines) + "\n", "utf-8")
+    save_file(vectors, HEAD)
 
 
-def fit_users(auditor: ConversationAuditor) -> None:
-    """Write the head for users' turns; folds choose how much is shrunk, and the limit."""
+def fit_users(auditor: ConversationAuditor) -> dict[str, np.ndarray]:
+    """Return the head for users' turns; folds choose how much is shrunk, and the limit."""
     texts = user_turns("train")
     x = np.asarray(auditor.auditor.reader.experts.read([("", text) for text, _ in texts])[1], float)
     folds = np.random.default_rng(0).permutation(len(texts)) % FOLDS
     fitted = []
     for label, name in (("harm", ASKS), ("danger", DANGER)):
         y = np.array([kind == label for _, kind in texts])
-        tries = []
-        for ridge in USER_RIDGES:
-            logit = np.zeros(len(y))
-            for fold in range(FOLDS):
-                w, b = logistic(x[folds != fold], y[folds != fold], ridge)
-                logit[folds == fold] = x[folds == fold] @ w + b
-            tries.append((float(np.logaddexp(0, np.where(y, -logit, logit)).mean()), ridge, logit))
-        _, ridge, logit = min(tries, key=lambda one: one[0])
+        w, b, logit = vector_head(x, y, folds)
         scores = {
             limit: f1(int((y & (logit > limit)).sum()), int((logit > limit).sum()), int(y.sum()))
             for limit in np.arange(-3, 2, 0.25)
         }
         limit = max(scores, key=scores.__getitem__)
-        w, b = logistic(x, y, ridge)
         fitted.append((w, b - limit))
-        print(f"user {name}: F1 by folds {scores[limit]:.3f}, ridge {ridge}, limit {limit}")
-    HEAD.parent.mkdir(exist_ok=True)
-    save_file(
-        {
-            "weights": np.stack([w for w, _ in fitted]).astype(np.float32),
-            "intercepts": np.array([b for _, b in fitted], np.float32),
-        },
-        HEAD,
-    )
+        print(f"user {name}: F1 by folds {scores[limit]:.3f}, limit {limit}")
+    return {
+        "weights": np.stack([w for w, _ in fitted]).astype(np.float32),
+        "intercepts": np.array([b for _, b in fitted], np.float32),
+    }
 
 
 def fit_turns(
@@ -417,26 +475,29 @@ def fit_turns(
     places = {row.conversation.id: at for at, row in enumerate(rows)}
     heads, columns = {}, []
     for number, (head, names) in enumerate((("text", TEXT), ("act", ACT))):
-        some = [row for row in made if row[0] == head]
-        x = np.array([[row[3][name] for name in names] for row in some])
-        y, folds = np.array([row[4] for row in some]), np.array([row[5] for row in some])
-        signs = np.array([-1 if name in ("asked", "looks") else 1 for name in names])
+        some = [part for part in made if part.head == head]
+        x = np.array([[part.features[name] for name in names] for part in some])
+        y, folds = (np.array([getattr(part, name) for part in some]) for name in ("bad", "fold"))
+        signs = np.array([-1 if name in ("asked", "looks", "reported") else 1 for name in names])
         w, b, p = fit_head(x, y, folds, signs)
         heads[head] = (names, w, b)
         columns += [
-            (number, places[row[1]], row[2], chance) for row, chance in zip(some, p, strict=True)
+            (number, places[part.conversation], part.turn, chance)
+            for part, chance in zip(some, p, strict=True)
         ]
     head, conversation, turn, chance = map(np.array, zip(*columns, strict=True))
     first = np.array([-1 if row.first is None else row.first for row in rows])
     fold = np.array([scenario_folds(rows)[row.scenario] for row in rows])
-    has_tools = np.array([_has_tools(row) for row in rows])
-    folds = Folds(head, conversation, turn, chance, first, fold, has_tools)
-    limits = folds.limits()
-    print("by folds of train and dev:", folds.outcome(limits))
-    print("of them with tools:", folds.outcome(limits, has_tools))
+    kind = np.array([row.part if row.part == RJUDGE else _kind(row) for row in rows])
+    folds = Folds(head, conversation, turn, chance, first, fold, kind)
+    every = np.ones(len(rows), bool)
+    limits = folds.limits(every)
     # Limits flatter where they are measured on what chose them.
-    others = np.stack([folds.limits(fold != number) for number in range(FOLDS)])
-    print("with limits chosen on the other folds:", folds.outcome(others[fold]))
+    others = np.stack([folds.limits(fold != number) for number in range(FOLDS)])[fold]
+    for name, chosen in (("limits chosen on all folds", limits), ("on the other folds", others)):
+        for some in ("written", *sorted(set(kind))):
+            among = kind == some if some != "written" else kind != RJUDGE
+            print(f"{name}, {some}:", folds.outcome(chosen, among))
     return {
         name: (*row, float(limit)) for (name, row), limit in zip(heads.items(), limits, strict=True)
     }
@@ -456,8 +517,11 @@ def main() -> None:
     auditor = auditor_of(chosen.experts)
     if chosen.fit:
         rows = [row for row in written_conversations() if row.part != "test"]
-        write_heads(fit_turns(rows, features(auditor, rows)))
-        fit_users(auditor)
+        rows += rjudge_conversations()
+        reader = TurnReader(auditor.auditor.reader, auditor.stories, 0.5, {})
+        made = turn_parts(reader, rows)
+        vectors = fit_acts(reader, made) | fit_users(auditor)
+        write_heads(fit_turns(rows, made), vectors)
     if chosen.part:
         written(auditor, chosen.part)
     if chosen.rjudge:

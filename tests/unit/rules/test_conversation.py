@@ -341,3 +341,53 @@ def test_whole_scenarios_are_held_out(written):
     assert len(written.scenarios()) == len(parts)
     train, test = ({text for text, _ in written.user_turns(part)} for part in ("train", "test"))
     assert not train & test
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "name", "arguments"),
+    [
+        ('Well.\nAction: search\nAction Input: {"n": 1}', "Well.", "search", '{"n": 1}'),
+        ("SendMail\nAction Input: {}", "", "SendMail", "{}"),
+        ("find_user{'id': 7}", "", "find_user", "{'id': 7}"),
+        ('Find.user: {"id": 7}', "", "Find.user", '{"id": 7}'),
+    ],
+)  # fmt: skip
+def test_calls_that_agents_write_as_text_are_read_as_acts(text, said, name, arguments):
+    (one,) = parse_conversations([TALK[0], {"role": "agent", "content": text}])
+    assert (one.turns[1].text, one.turns[1].calls) == (said, (ToolCall(name, arguments),))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Result: {1, 2}",
+        "Call (112) now.",
+        'Sure!\n{"to": "amy"}',
+        "def f(x):\n  return {x}",
+        "a" * 70,
+    ],
+)
+def test_data_and_code_are_no_calls(text):
+    (one,) = parse_conversations([TALK[0], {"role": "assistant", "content": text}])
+    assert (one.turns[1].text, one.turns[1].calls) == (text, ())
+
+
+def test_what_only_the_user_writes_is_no_call():
+    (one,) = parse_conversations([{"role": "user", "content": 'send_mail: {"a": 1}'}, TALK[1]])
+    assert one.turns[0].calls == ()
+
+
+def test_what_a_turn_reports_of_a_result_is_told_from_what_it_adds():
+    calls = {"role": "assistant", "tool_calls": [CALL]}
+    result = {"role": "tool", "content": "Purple rabbits eat the garden gate."}
+    said = (
+        "Purple rabbits eat gate garden.",
+        "Nobody answered today.",
+        "Purple rabbits answered today.",
+    )
+    for text, share in zip(said, (1.0, 0.0, 0.5), strict=True):
+        messages = [TALK[0], calls, result, {"role": "assistant", "content": text}]
+        (one,) = parse_conversations(messages)
+        assert turn_views(one)[-1].reported == share
+        (no_tool,) = parse_conversations([TALK[0], TALK[1], messages[-1]])
+        assert turn_views(no_tool)[-1].reported == 0.0

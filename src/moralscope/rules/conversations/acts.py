@@ -29,6 +29,12 @@ _ASKS = re.compile(
     r"(?:^|[.:,;!?'\"(\n]\s*)(?:(?:and|then|also|now|first|next|finally|so)\s+)*"
     r"(?P<word>please|kindly|you (?:must|should|need to|have to)|make sure|be sure|[A-Za-z]+)\b"
 )
+# A call as text: "NAME\nAction Input: …" of agents that think aloud, and "NAME: {…}".
+_SPOKEN = re.compile(
+    r"(?P<name>[A-Za-z_][\w.]{1,60})\s{0,9}"
+    r"(?:Action Input:(?P<input>.+)|:?\s{0,9}(?P<arguments>\{.*\}))",
+    re.S,
+)
 _OVERRULES = re.compile(
     r"\b(ignore|disregard|forget|override)\b.{0,40}\b(instruction|previous|above|rule|prompt|polic)"
     r"|\bsystem (prompt|override|notice)\b"
@@ -57,8 +63,8 @@ class Act:
     """What makes it weigh more: irreversible, costly, private, outward."""
     looks: bool = False
     """Whether it only looks something up."""
-    signs: tuple[str, ...] = ()
-    """What else its words tell: sweeping, covert."""
+    covert: bool = False
+    """Whether its words tell of something done behind somebody's back."""
     unread: int = 0
     """Words of the arguments that nobody reads."""
 
@@ -92,11 +98,8 @@ def act_words() -> Mapping[str, Any]:
     """Return the tables of `data/acts.toml`, lists of words as sets."""
     table = shipped_toml("moralscope.rules", "acts.toml")
     return {
-        **{name: frozenset(table[name].split()) for name in ("looks", "does", "empty")},
-        **{
-            group: {name: frozenset(text.split()) for name, text in table[group].items()}
-            for group in ("weighs", "signs")
-        },
+        **{name: frozenset(table[name].split()) for name in ("looks", "does", "empty", "covert")},
+        "weighs": {name: frozenset(text.split()) for name, text in table["weighs"].items()},
         "delegates": re.compile("|".join(table["delegates"]["patterns"]), re.I),
     }
 
@@ -111,7 +114,7 @@ def read_act(call: ToolCall, description: str = "") -> Act:
     >>> read_act(ToolCall("rm_rf", '{"path": "/home"}'), "Deletes a folder for good.").words
     'The assistant uses rm rf (Deletes a folder for good): path /home.'
     """
-    parts = [part.lower() for part in _NAME.findall(call.name)] or ["a", "tool"]
+    parts = _parts(call.name) or ["a", "tool"]
     table = act_words()
     at = next((i for i, part in enumerate(parts) if part in table["does"] | table["looks"]), None)
     about = clean(description).split(". ")[0].rstrip(".")[:_VALUE]
@@ -135,8 +138,28 @@ def read_act(call: ToolCall, description: str = "") -> Act:
     ]
     sentence = f"The assistant {did}" + (f": {', '.join(listed)}." if listed else ".")
     kept = tuple(kind for kind in weighs if not looks or kind == "private")
-    signs = tuple(name for name, some in table["signs"].items() if some & words)
-    return Act(call.name, sentence, kept, looks, signs, left)
+    return Act(call.name, sentence, kept, looks, bool(table["covert"] & words), left)
+
+
+def _parts(name: str) -> list[str]:
+    return [part.lower() for part in _NAME.findall(name)]
+
+
+def spoken_call(text: str) -> tuple[str, list[ToolCall]]:
+    r"""Return what an agent says, and the call that it wrote as text after that, if it did.
+
+    Examples
+    --------
+    >>> spoken_call('Let me look.\nAction: search\nAction Input: {"n": 1}')
+    ('Let me look.', [ToolCall(name='search', arguments='{"n": 1}', id='')])
+    >>> spoken_call("Result: {1, 2}")
+    ('Result: {1, 2}', [])
+    """
+    before, _, last = f"\n{text}".rpartition("\nAction:")
+    match = _SPOKEN.fullmatch(last.strip())
+    if match is None or not (match["input"] or len(_parts(match["name"])) > 1):
+        return text, []  # a name of one word stands before data, too
+    return before.strip(), [ToolCall(match["name"], (match["input"] or match["arguments"]).strip())]
 
 
 def argument_values(arguments: str) -> tuple[list[tuple[str, str]], int]:
@@ -214,7 +237,7 @@ def requests(result: str) -> list[ToolRequest]:
 
 def following(act: ToolCall, asks: Sequence[ToolRequest], said: Sequence[str]) -> Following:
     """Tell whose wish a call follows: that of the user, or of a request in a tool's result."""
-    parts = {part.lower() for part in _NAME.findall(act.name)}
+    parts = _parts(act.name)
     values = argument_values(act.arguments)[0]
     words = content_words(" ".join([*parts, *(text for _, text in values)]))
     asked = content_words(" ".join(said))

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cache
 from operator import add
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import SampleInterval, Statistics, absent, values_of
 from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS, ON_MPNET
-from moralscope.models.store import shipped_folder
 from moralscope.rules.audit_statistics import WorstReply
 from moralscope.rules.auditor import Auditor, ReplyExamination
 from moralscope.rules.conversations.acts import instructions
@@ -42,7 +40,6 @@ from moralscope.stories.experts import RULES, prepare_experts
 ASKS, DANGER = "asks for harm", "is in danger"  # how a user's turn may read
 INSTRUCTS, SORRY = "gives instructions", "apologises"
 FOLLOWED = "follows instructions that are not the user's"
-_TURNS_HEAD = "turns-mpnet"
 _MPNETS = [f"{RULES}-{name}" for name in ON_MPNET]
 _BLOCK = 32  # turns that are read at once
 _APOLOGY = re.compile(
@@ -128,18 +125,14 @@ class UserReader:
 
     def __init__(self, experts: ExpertSet) -> None:
         self._experts = experts
-        self._rows: dict[str, Any] = {}
-        if experts.ref.name in _MPNETS:
-            from safetensors.numpy import load_file
-
-            self._rows = load_file(shipped_folder(_TURNS_HEAD) / "head.safetensors")
+        self._heads = TurnReader.weights() if experts.ref.name in _MPNETS else {}
 
     def read(self, texts: Sequence[str]) -> list[tuple[str, ...]]:
         """Return how each text reads."""
-        if not self._rows or not texts:
+        if not self._heads or not texts:
             return [()] * len(texts)
         _, vectors = self._experts.read([("", clean(text)[:2_000]) for text in texts])
-        values = vectors @ self._rows["weights"].T + self._rows["intercepts"]
+        values = vectors @ self._heads["weights"].T + self._heads["intercepts"]
         return [
             tuple(name for name, value in zip((ASKS, DANGER), row, strict=True) if value > 0)
             for row in np.asarray(values)
@@ -223,13 +216,7 @@ class ConversationAuditor:
         """Audit the assistant's turns that hold anything, by their index."""
         views = [view for view in views if view.reply]
         ids = {f"{conversation.id}-{view.index}": view for view in views}
-        acts = any(view.acts for view in views)
-        reader = TurnReader(
-            self.auditor.reader,
-            self.stories() if acts else None,
-            self.auditor.thresholds.bad,
-            ids,
-        )
+        reader = TurnReader(self.auditor.reader, self.stories, self.auditor.thresholds.bad, ids)
         tools = {call.name for turn in conversation.turns for call in turn.calls}
         tools |= conversation.tools.keys()
 

@@ -14,7 +14,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.io.documents import read_document
 from moralscope.io.tables import TableFile
-from moralscope.rules.conversations.acts import ToolCall
+from moralscope.rules.conversations.acts import ToolCall, spoken_call
 from moralscope.rules.records import AuditedReply, Verdict
 
 SYSTEM, USER, ASSISTANT, TOOL = ROLES = ("system", "user", "assistant", "tool")
@@ -269,7 +269,10 @@ def _turn(message: Any, source: str) -> Turn:
     if results and role == USER:
         role, answers = TOOL, _id(results[0], "tool_use_id")
         texts += [text for row in results for text in _content(row.get("content"), source)[0]]
-    return Turn(role, "\n".join(texts), tuple(calls), answers, tuple(others))
+    text = "\n".join(texts)
+    if role == ASSISTANT and not calls:
+        text, calls = spoken_call(text)
+    return Turn(role, text, tuple(calls), answers, tuple(others))
 
 
 def _content(content: Any, source: str) -> tuple[list[str], list[str]]:

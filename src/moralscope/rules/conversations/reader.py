@@ -1,14 +1,14 @@
 """An assistant's turn as experts read it: in its context, with its acts, by a small head.
 
 What a reply means depends on what came before, and the verdict expert was taught single exchanges.
-So a turn is read beside the last turns, and alone; a tool call is put into words, read alone and by
-the story experts, and held against what was asked and what came back. A logistic head
-(`data/turn_head.toml`, fitted by `bench/conversations.py --fit` on the written conversations) joins
-these. A first reply without acts is read as `audit` reads any reply.
+So a turn is read beside the last turns, and alone; to report what a tool returned is no fault. A
+tool call is put into words, read by the story experts, and held against what was asked and what
+came back. Logistic heads (`data/turn_head.toml`, by `bench/conversations.py --fit`) join these. A
+first reply without acts is read as `audit` reads any reply.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -16,10 +16,14 @@ from importlib import resources
 import numpy as np
 
 from moralscope.core.protocols import ExpertSet, Matrix, Pair
+from moralscope.models.options import DEFAULT_EXPERTS
+from moralscope.models.store import shipped_folder
 from moralscope.rules.conversations.acts import (
+    MOST_ARGUMENTS,
     Act,
     Following,
     ToolRequest,
+    content_words,
     delegates,
     following,
     read_act,
@@ -30,16 +34,14 @@ from moralscope.rules.records import Exchange
 from moralscope.rules.reply_reader import BAD, CLEARLY_FINE, VERDICT, ReplyReader, ReplyReading
 from moralscope.rules.texts.sanitize import clean
 from moralscope.rules.verdict import moved
+from moralscope.stories.experts import STORIES
 
 CONTEXT = 3  # turns before one that are read with it
 _PROMPT, _CONTEXT, _DID = 400, 300, 500  # characters of each that are read
 _LEAST = 1e-4  # how near to zero or one a probability counts
 _FOLLOWS = 0.3  # of an act's words and values that only a tool's result has
-TEXT = ("beside_context", "alone")
-ACT = (
-    *("alone", "immoral", "against_request", "asked", "looks"),
-    *("private", "sweeping", "covert", "weighs_unasked", "does_novel"),
-)
+TEXT = ("beside_context", "alone", "reported")
+ACT = ("wrong", "asked", "looks", "private", "covert", "novel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class TurnView:
     """Of each act, whose wish it follows."""
     is_first: bool = False
     """Whether the assistant has not spoken or acted before."""
+    reported: float = 0.0
+    """The share of its words that tools have returned before."""
 
     @property
     def before(self) -> str:
@@ -85,15 +89,18 @@ def turn_views(conversation: Conversation, only: int | None = None) -> list[Turn
     said: list[str] = []
     asks: list[ToolRequest] = []
     talk: list[str] = []
+    came_back: set[str] = set()  # the words of tools' results
     spoke = delegated = False
     for index, turn in enumerate(conversation.turns):
         if turn.role == USER:
             said.append(turn.text)
             delegated = delegated or delegates(turn.text)
-        elif turn.role == TOOL and not delegated:  # else what a mail asks for is the user's wish
-            asks += requests(turn.text)
+        elif turn.role == TOOL:
+            came_back |= content_words(turn.text[:MOST_ARGUMENTS])
+            asks += [] if delegated else requests(turn.text)  # else they are the user's wish
         elif turn.role == ASSISTANT and only in (None, index):
             tools = conversation.tools
+            said_now = content_words(_short(turn.text, _DID))
             views.append(
                 TurnView(
                     index,
@@ -103,6 +110,7 @@ def turn_views(conversation: Conversation, only: int | None = None) -> list[Turn
                     tuple(read_act(call, tools.get(call.name, "")) for call in turn.calls),
                     tuple(following(c, () if delegated else asks, said) for c in turn.calls),
                     is_first=not spoke,
+                    reported=len(said_now & came_back) / max(len(said_now), 1),
                 )
             )
         spoke = spoke or turn.role == ASSISTANT
@@ -147,7 +155,7 @@ class TurnReader(ReplyReader):
     reader
         What reads replies.
     stories
-        Experts for what people do; None where there are no acts.
+        Loads the experts for what people do, once there are acts.
     limit
         The probability from which a reply is bad: what the heads say is moved to it.
     turns
@@ -157,12 +165,20 @@ class TurnReader(ReplyReader):
     def __init__(
         self,
         reader: ReplyReader,
-        stories: ExpertSet | None,
+        stories: Callable[[], ExpertSet],
         limit: float,
         turns: Mapping[str, TurnView],
     ) -> None:
         super().__init__(reader.experts, reader.fine)
         self._stories, self._limit, self._turns = stories, limit, turns
+
+    @staticmethod
+    @cache
+    def weights() -> Mapping[str, Matrix]:
+        """Return linear heads over vectors on mpnet: for users' turns, and for acts."""
+        from safetensors.numpy import load_file
+
+        return dict(load_file(shipped_folder("turns-mpnet") / "head.safetensors"))
 
     def read(self, exchanges: Sequence[Exchange]) -> list[ReplyReading]:
         """Return what is made of each turn, in order."""
@@ -178,58 +194,39 @@ class TurnReader(ReplyReader):
                 chosen.append((at, replace(view, text=exchange.reply)))  # without some words, say
         heads = turn_heads()
         every = self.features([view for _, view in chosen], [readings[at] for at, _ in chosen])
-        for (at, _), parts in zip(chosen, every, strict=True):
-            worst = max(
-                (
-                    moved(heads[name].probability(row), heads[name].limit, self._limit)
-                    for name, row in parts
-                ),
-                default=0.0,
-            )
-            windows = [worst] * len(readings[at].windows)
+        for (at, view), parts in zip(chosen, every, strict=True):
+            bad = [moved(heads[n].probability(r), heads[n].limit, self._limit) for n, r in parts]
+            worst, alone = max(bad, default=0.0), readings[at].window_bad
+            # Words that are fine in their context need no rule, however the head's limit lies.
+            sure = not view.acts and worst < self._limit
+            windows = [min(worst, window) if sure else worst for window in alone]
             readings[at] = replace(readings[at], bad=worst, window_bad=windows)
         return readings
 
     def features(
         self, views: Sequence[TurnView], readings: Sequence[ReplyReading]
     ) -> list[list[tuple[str, dict[str, float]]]]:
-        """Return what the heads read of each turn: of its words, and of each of its acts.
-
-        Of a turn that only speaks the reading says already how bad it is in its context.
-        """
-        parts: list[tuple[int, str, str, Act | None, Following | None]] = []
-        for at, view in enumerate(views):
-            if view.text.strip():
-                parts.append((at, "text", _short(view.text, _DID), None, None))
-            parts += [
-                (at, "act", _short(act.words, _DID), act, whose)
-                for act, whose in zip(view.acts, view.following, strict=True)
-            ]
-        pairs: list[Pair] = []
+        """Return what the heads read of each turn: of its words, and of each of its acts."""
+        said = [(at, _short(view.text, _DID)) for at, view in enumerate(views) if view.text.strip()]
         known: dict[Pair, float] = {}
-        for at, name, did, _, _ in parts:
-            view = views[at]
-            pairs += [("", did)] if name == "act" else [(view.context, did), ("", did)]
-            if not view.acts:
-                (known[view.context, did],) = _log_odds(np.array([readings[at].bad]))
+        for at, did in said:
+            if not views[at].acts:  # the reading says already how bad it is in its context
+                pair = (views[at].context, did)
+                (known[pair],) = _log_odds(np.array([readings[at].bad]))
                 if (readings[at].bad or 0.0) <= CLEARLY_FINE:  # alone it would be, too
-                    known["", did] = known[view.context, did]
-        bad = self._bad(pairs, known)
-        acts = [(at, did) for at, name, did, _, _ in parts if name == "act"]
-        immoral, against = self._as_stories(
-            [did for _, did in acts], [views[at].prompt for at, _ in acts]
-        )
-        stories = iter(zip(immoral, against, strict=True))
+                    known["", did] = known[pair]
+        bad = self._bad([(c, did) for at, did in said for c in (views[at].context, "")], known)
         rows: list[list[tuple[str, dict[str, float]]]] = [[] for _ in views]
-        for at, name, did, act, whose in parts:
-            view = views[at]
-            row = {"alone": bad["", did]}
-            if act is None or whose is None:
-                row["beside_context"] = bad[view.context, did]
-            else:
-                row["immoral"], row["against_request"] = next(stories)
-                row |= _act_features(act, whose)
-            rows[at].append((name, row))
+        for at, did in said:
+            row = {"beside_context": bad[views[at].context, did], "alone": bad["", did]}
+            rows[at].append(("text", row | {"reported": views[at].reported}))
+        acts = [act for view in views for act in view.acts]
+        wrong = iter(self._wrong(acts) if acts else [])
+        for view, parts in zip(views, rows, strict=True):
+            for act, whose in zip(view.acts, view.following, strict=True):
+                row = {"wrong": next(wrong), "asked": whose.asked, "novel": whose.novel}
+                row |= {"looks": act.looks, "covert": act.covert}
+                parts.append(("act", row | {"private": "private" in act.weighs}))
         return rows
 
     def _bad(self, pairs: Sequence[Pair], known: Mapping[Pair, float]) -> dict[Pair, float]:
@@ -237,36 +234,22 @@ class TurnReader(ReplyReader):
         once = sorted({*pairs} - known.keys(), key=lambda pair: len(pair[0]) + len(pair[1]))
         if not once:
             return dict(known)
-        columns, _ = self.experts.read(once)
-        at = self.experts.labels(VERDICT).index(BAD)
-        values = _log_odds(self.experts.told(VERDICT, columns)[:, at])
+        rows = self.experts.told(VERDICT, self.experts.read(once)[0])
+        values = _log_odds(rows[:, self.experts.labels(VERDICT).index(BAD)])
         return {**known, **dict(zip(once, values, strict=True))}
 
-    def _as_stories(
-        self, did: Sequence[str], asked: Sequence[str]
-    ) -> tuple[Sequence[float], Sequence[float]]:
-        """Return the log-odds that acts are immoral, and that they go against the request."""
-        if self._stories is None or not did:
-            return [0.0] * len(did), [0.0] * len(did)
-        immoral = self._stories.expert("action")
-        breaks = self._stories.expert("action+norm")
-        wishes = [f"The user asks: {prompt}"[:300] for prompt in asked]
-        alone = immoral.probabilities([("", act) for act in did])
-        beside = breaks.probabilities(list(zip(wishes, did, strict=True)))
-        return (
-            _log_odds(alone[:, immoral.labels.index("immoral")]),
-            _log_odds(beside[:, breaks.labels.index("breaks")]),
-        )
+    def act_columns(self, acts: Sequence[Act]) -> tuple[Matrix, Matrix]:
+        """Return what the story experts tell of each act, and its vector."""
+        return self._stories().read([("", _short(act.words, _DID)) for act in acts])
 
-
-def _act_features(act: Act, whose: Following) -> dict[str, float]:
-    signs = ("private", "sweeping", "covert")
-    return {name: float(name in (*act.weighs, *act.signs)) for name in signs} | {
-        "asked": whose.asked,
-        "looks": float(act.looks),
-        "weighs_unasked": bool(act.weighs) * (1 - whose.asked),
-        "does_novel": float(whose.novel > 0 and not act.looks),
-    }
+    def _wrong(self, acts: Sequence[Act]) -> list[float]:
+        """Return the log-odds that acts are wrong."""
+        columns, vectors = self.act_columns(acts)
+        if self._stories().ref.name == f"{STORIES}-{DEFAULT_EXPERTS}":
+            heads = self.weights()
+            return [float(x) for x in vectors @ heads["act_weights"] + heads["act_intercept"]]
+        at = self._stories().labels("action").index("immoral")  # what these know of people
+        return _log_odds(self._stories().told("action", columns)[:, at])
 
 
 def _log_odds(values: Matrix) -> list[float]:
