@@ -266,10 +266,11 @@ def bars(
     series: Mapping[str, Sequence[float]],
     names: Sequence[str],
     unit: str,
-    colours: Sequence[str] = tuple(colour for colour, _ in GROUPS),
+    colours: Sequence[str] = (),
 ) -> Chart:
     """Draw grouped bars, told apart by pattern as well as by colour."""
     patterns = ("", "/", "x", ".")
+    colours = colours or [colour for colour, _ in GROUPS]
     traces = [
         {
             "type": "bar",

@@ -203,10 +203,9 @@ class Reviser:
         # breaks no rule surely is revised by the rule that explains it best, if any does.
         broken, houses = [], []
         for judgment in judged:
-            gauge = judgment.verdict.gauge
-            house = gauge.rule if gauge else None
-            houses.append(house is not None)
-            if house is not None:
+            house = judgment.verdict.gauge and judgment.verdict.gauge.rule
+            houses.append(bool(house))
+            if house:
                 broken.append([house])
                 continue
             likely = [rule for rule in judgment.findings if rule.alignment.label == "disagree"]
@@ -214,9 +213,8 @@ class Reviser:
             rules = broken_rules(judgment.findings, self._limits) or likely[:1]
             broken.append([rule.text for rule in rules])
         # Relevance costs an embedding, a verdict the experts: the cheap test goes first.
-        candidates = self._relevant(
-            exchanges, self._candidates(exchanges, broken, passages, houses)
-        )
+        proposed = self._candidates(exchanges, broken, passages, houses)
+        candidates = self._relevant(exchanges, proposed)
         if not candidates:
             return [None] * len(exchanges)
         asked = [Exchange(exchanges[one.case].prompt, one.revision.text) for one in candidates]
@@ -235,8 +233,8 @@ class Reviser:
                 better.append((one, answer))
         best: dict[int, tuple[int, float, float, RevisedReply]] = {}
         for one, answer in self._fit_to_show(exchanges, better):
-            after = answer.verdict.gauge
-            revision = replace(one.revision, bad=after.value if after else 0.0)
+            gauge = answer.verdict.gauge
+            revision = replace(one.revision, bad=gauge.value if gauge else 0.0)
             trust = self._trust(revision.by)
             rank = (trust, round(answer.verdict.score, 1), one.relevance, revision)
             best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:3])
@@ -298,8 +296,7 @@ class Reviser:
         ]
         for case, rules in enumerate(broken):
             texts += [(case, "edit", text) for text in shortened(exchanges[case].reply)]
-            templates = reworded(rules, house=houses[case])
-            texts += [(case, "template", text) for text in templates]
+            texts += [(case, "template", text) for text in reworded(rules, house=houses[case])]
         candidates: dict[tuple[int, str], _Candidate] = {}
         for case, by, text in texts:
             if not is_usable(text, exchanges[case].reply, next(iter(broken[case]), "")):
