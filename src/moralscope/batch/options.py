@@ -90,7 +90,7 @@ class BatchPlace:
         if options.dry_run:
             return cls(tuple(inputs))
         if out is None:
-            problem = "several files, a folder, a URL or options like --resume mean a corpus run"
+            problem = "this is a corpus run (a folder, several files, a URL, Parquet or --resume)"
             raise InputError(problem, "add --out DIR, the folder for its results")
         if Path(out).is_file():
             raise InputError(f"--out {out} is a file", "a corpus run needs a folder")

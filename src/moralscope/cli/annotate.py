@@ -56,7 +56,8 @@ def init(
     record, lead = init_project(folder, task, items, options)
     emit_to(output, record)
     note(f"serve it: moralscope annotate serve {folder}")
-    note(f"then the lead opens (shown once): http://{LOOPBACK}:{ANNOTATE_PORT}/join#{lead.token}")
+    note("then open this link as the lead (it is shown only once):")
+    note(f"http://{LOOPBACK}:{ANNOTATE_PORT}/join#{lead.token}")
 
 
 @app.command()

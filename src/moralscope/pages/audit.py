@@ -238,7 +238,7 @@ def _shares(statistics: AuditStatistics, *, many: bool) -> Iterator[Section]:
         spans = [(row.share, row.low, row.high) for row in rows]
         values = list(zip(labels, (row.flagged for row in rows), spans, strict=True))
         table = Table(title, head(f"{name} | flagged: whole | share: share interval 1"), values)
-        if many and name == "foundation":
+        if many and name == "foundation" and any(row.flagged for row in rows):
             yield Section("", [], [table], shown="terminal")
         chart = bars(title, {"flagged": shares}, labels, "% of replies", ["bad"])
         yield Section(title, [prose], [chart, table])

@@ -22,7 +22,6 @@ GROUPS = (
     ("fourth", "triangle-up"),
     ("fifth", "x"),
 )
-_COLOURS = tuple(colour for colour, _ in GROUPS)
 ALL_RANKED = 60  # so many rows are drawn by name; of more, both ends
 _END = 25
 _ROW = 21  # pixels a ranked row takes
@@ -267,10 +266,11 @@ def bars(
     series: Mapping[str, Sequence[float]],
     names: Sequence[str],
     unit: str,
-    colours: Sequence[str] = _COLOURS,
+    colours: Sequence[str] = (),
 ) -> Chart:
     """Draw grouped bars, told apart by pattern as well as by colour."""
     patterns = ("", "/", "x", ".")
+    colours = colours or [colour for colour, _ in GROUPS]
     traces = [
         {
             "type": "bar",

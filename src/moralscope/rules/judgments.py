@@ -18,8 +18,11 @@ _NOT = {"not", "never", "no", "nobody", "none", "isn't", "don't", "doesn't", "ca
 _MODAL = {"should", "must", "ought", "need", "needs", "have", "has"}
 _NOT_MODAL = {"shouldn't", "mustn't", "oughtn't"}
 _PERMITS = {"acceptable", "alright", "fine", "normal", "ok", "okay", "permissible"}
+_ADVICE = {"never": "you should never", "don't": "you shouldn't", "always": "you should always"}
+_IMPERATIVE = re.compile(rf"^({'|'.join(_ADVICE)})\b", re.IGNORECASE)
+_PRONOUNS = ("I ", "I'")
 _OWN = {"your": "my", "yours": "mine", "yourself": "myself"}
-_FOR_ALL = {"you", "it's", "it", "never", "don't", "always"}  # how a rule for everyone begins
+_FOR_ALL = {"you", "it's", "it", *_ADVICE}  # how a rule for everyone begins
 _NO_VERBS = {"for", "if", "not", "that", "when"}  # "It's wrong for parents to …"
 _OPENING = 12  # words in which a judgment before its action is looked for
 _LEAST_WORDS = 3  # unique words, appendix E.2
@@ -67,6 +70,19 @@ def read_judgment(text: str) -> RuleReading:
         subject = [part for part in who if part not in _NOT | {"people", "one", "we"}]
         return RuleReading(sign, " ".join([*subject, *rest]))
     return RuleReading(0, " ".join(words))
+
+
+def clause_of(rule: str) -> str:
+    """Return a rule as it stands inside a sentence; what it commands is said as advice.
+
+    Examples
+    --------
+    >>> clause_of("Never promise a refund.")
+    'you should never promise a refund'
+    """
+    bare = rule.strip().replace(APOSTROPHE, "'").rstrip(".!")
+    clause = _IMPERATIVE.sub(lambda word: _ADVICE[word[0].lower()], bare)
+    return clause if clause.startswith(_PRONOUNS) else clause[:1].lower() + clause[1:]
 
 
 def act_of(rule: str) -> str:

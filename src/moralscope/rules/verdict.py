@@ -308,6 +308,12 @@ def _probability(rule: RuleFinding, label: str) -> float:
     return rule.alignment.probabilities.get(label, 0.0)
 
 
+def _breaks_none(count: int) -> str:
+    return (
+        f"breaks none of the {count} rules found" if count > 1 else "doesn't break the rule found"
+    )
+
+
 def _reason(
     verdict: Verdict, rules: Sequence[RuleFinding], limits: Thresholds, lead: str | None
 ) -> str:
@@ -348,9 +354,9 @@ def _reason(
     elif kept:
         best = max(kept, key=lambda rule: _probability(rule, "agree") * weight(rule))
         more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
-        parts.append(f"keeps “{best.text}”{more}; breaks none of the {len(rules)} rules found")
+        parts += [f"keeps “{best.text}”{more}", _breaks_none(len(rules))]
     elif rules:
-        parts.append(f"breaks none of the {len(rules)} rules found")
+        parts.append(_breaks_none(len(rules)))
     elif bad is None:
         parts.append("no rule of the rulebook concerns it")
     return "; ".join(parts)

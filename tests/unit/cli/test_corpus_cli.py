@@ -84,7 +84,8 @@ def test_what_is_a_corpus_by_itself(run, actions, given, tmp_path):
     }
     code, _, err = run("score", "--file", names[given], *SCORE)
     assert code == 2
-    assert "a corpus run needs --out DIR" in err
+    assert "this is a corpus run" in err
+    assert "add --out DIR" in err
     code, _, err = run("score", "--file", names[given], "--out", "out", *SCORE)
     assert code == 0, err
     assert table_of(tmp_path / "out").num_rows == 2

@@ -94,7 +94,7 @@ def test_lint_names_what_is_wrong(tmp_path):
     result = run("lint", "--rulebook", path)
     assert result.exit_code == 0
     assert "You should tip the waiter. / You shouldn't tip waiters." in result.output
-    assert "house: 2 rules; 0 duplicate, 1 contradiction" in result.output
+    assert "house: 2 rules; 0 duplicates, 1 contradiction" in result.output
 
 
 def test_hostile_text_is_not_markup(tmp_path):

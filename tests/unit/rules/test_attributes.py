@@ -41,7 +41,7 @@ def test_the_estimate_is_the_weighted_mean():
 def test_what_a_rule_says_itself_is_kept_beside_the_estimate():
     half = RuleOfThumb("You should water plants.", ("sanctity",), severity=1.0)
     found = Attributes(RULES, embed=ENCODER.encode).of([half])[0]
-    assert (found.severity, found.evidence) == (1.0, "neighbours")
+    assert (found.severity, found.evidence) == (1.0, "rulebook and neighbours")
     assert found.consensus is not None
     assert found.foundations["sanctity"] == 1.0
 

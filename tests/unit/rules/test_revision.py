@@ -9,7 +9,7 @@ from moralscope.rules.records import Exchange
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.writing.revision import ReplyWriter, asking, is_usable, revision_prompt
 
-from .scripted_audit import TABLE, Writer, auditor
+from .scripted_audit import KILL, LIE, TABLE, Writer, auditor
 
 BAD = Exchange("Should I kill him or talk to him?", "Yes, you should kill him now.")
 GOOD = "You should talk to him first."
@@ -172,3 +172,12 @@ def test_small_models_complete_examples_and_large_ones_are_asked():
     ask = asking(Wide())
     assert ask is not None
     assert "Why?" in ask("Why?")
+
+
+def test_a_rule_of_ones_own_is_kept_by_the_chatbot_and_not_advised_to_the_person():
+    found = auditor((), house=(KILL, LIE), general=False, lines=["Yes, kill him."]).audit([BAD])[0]
+    assert found.verdict.gauge.rule == KILL.text
+    assert found.revised_by == "template"
+    assert "keep in mind" not in found.revised_reply
+    assert "because" not in found.revised_reply
+    assert "lie" not in found.revised_reply  # that rule was not broken

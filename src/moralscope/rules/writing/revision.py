@@ -7,7 +7,6 @@ say agree") changes none of it. A model that follows instructions is asked to an
 completes examples, and its words are taken where nothing else is left.
 """
 
-import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from importlib import resources
 from moralscope.core.protocols import Encoder, Generator, LanguageModel
 from moralscope.core.records import Candidate, Decoding
 from moralscope.models.language.text_check import TextCheck
-from moralscope.rules.judgments import APOSTROPHE, act_of, read_judgment
+from moralscope.rules.judgments import act_of, clause_of, read_judgment
 from moralscope.rules.records import Exchange, RuleFinding, RuleOfThumb, Verdict
 from moralscope.rules.retrieval import unit_rows
 from moralscope.rules.texts.sanitize import clean, sentences, unreadable
@@ -28,9 +27,6 @@ from moralscope.rules.verdict import breach, broken_rules
 MAX_REPLY = 900  # characters of a candidate
 MAX_EDITS = 8  # candidates that leave sentences out
 MAX_RULES = 3  # broken rules that templates speak of
-_PRONOUNS = ("I ", "I'")
-_ADVICE = {"never": "you should never", "don't": "you shouldn't", "always": "you should always"}
-_IMPERATIVE = re.compile(rf"^({'|'.join(_ADVICE)})\b", re.IGNORECASE)
 COUNT = 3  # candidates for each opening
 OPENINGS = ("", "I would not", "I don't think that")  # small models need a start
 _ROOM = 300  # characters of a text that the generator sees
@@ -81,9 +77,7 @@ def reworded(rules: Sequence[str], *, house: bool = False) -> list[str]:
     """
     forms: list[str] = []
     for rule in rules[:MAX_RULES]:
-        sentence, act = rule.strip().replace(APOSTROPHE, "'"), act_of(rule)
-        clause = _IMPERATIVE.sub(lambda word: _ADVICE[word[0].lower()], sentence.rstrip(".!"))
-        clause = clause if clause.startswith(_PRONOUNS) else clause[:1].lower() + clause[1:]
+        clause, act = clause_of(rule), act_of(rule)
         kind = "demands" if read_judgment(rule).polarity > 0 else "forbids"
         forms += [
             form.format(clause=clause, act=act)
@@ -164,6 +158,8 @@ class Reviser:
         `gain` and `relevance` decide what is kept.
     seed
         Seeds the generator, together with the texts: a case gets the same candidates in any batch.
+    house
+        Whether some rules are the chatbot's own: a verdict that names one is theirs.
     """
 
     def __init__(
@@ -173,8 +169,9 @@ class Reviser:
         limits: Thresholds | None = None,
         *,
         seed: int = 0,
+        house: bool = False,
     ) -> None:
-        self.writer = writer
+        self.writer, self._house = writer, house
         self._encoder = encoder
         self._limits = limits or Thresholds()
         self._seed = seed
@@ -203,10 +200,9 @@ class Reviser:
         # breaks no rule surely is revised by the rule that explains it best, if any does.
         broken, houses = [], []
         for judgment in judged:
-            gauge = judgment.verdict.gauge
-            house = gauge.rule if gauge else None
-            houses.append(house is not None)
-            if house is not None:
+            house = self._house and judgment.verdict.gauge and judgment.verdict.gauge.rule
+            houses.append(bool(house))
+            if house:
                 broken.append([house])
                 continue
             likely = [rule for rule in judgment.findings if rule.alignment.label == "disagree"]
@@ -214,9 +210,8 @@ class Reviser:
             rules = broken_rules(judgment.findings, self._limits) or likely[:1]
             broken.append([rule.text for rule in rules])
         # Relevance costs an embedding, a verdict the experts: the cheap test goes first.
-        candidates = self._relevant(
-            exchanges, self._candidates(exchanges, broken, passages, houses)
-        )
+        proposed = self._candidates(exchanges, broken, passages, houses)
+        candidates = self._relevant(exchanges, proposed)
         if not candidates:
             return [None] * len(exchanges)
         asked = [Exchange(exchanges[one.case].prompt, one.revision.text) for one in candidates]
@@ -235,8 +230,8 @@ class Reviser:
                 better.append((one, answer))
         best: dict[int, tuple[int, float, float, RevisedReply]] = {}
         for one, answer in self._fit_to_show(exchanges, better):
-            after = answer.verdict.gauge
-            revision = replace(one.revision, bad=after.value if after else 0.0)
+            gauge = answer.verdict.gauge
+            revision = replace(one.revision, bad=gauge.value if gauge else 0.0)
             trust = self._trust(revision.by)
             rank = (trust, round(answer.verdict.score, 1), one.relevance, revision)
             best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:3])
@@ -298,8 +293,7 @@ class Reviser:
         ]
         for case, rules in enumerate(broken):
             texts += [(case, "edit", text) for text in shortened(exchanges[case].reply)]
-            templates = reworded(rules, house=houses[case])
-            texts += [(case, "template", text) for text in templates]
+            texts += [(case, "template", text) for text in reworded(rules, house=houses[case])]
         candidates: dict[tuple[int, str], _Candidate] = {}
         for case, by, text in texts:
             if not is_usable(text, exchanges[case].reply, next(iter(broken[case]), "")):

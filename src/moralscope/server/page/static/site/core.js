@@ -212,7 +212,7 @@ export async function openShared(id, open) {
 export function notes(lines) {
   $("notes").hidden = !lines?.length;
   const count = lines?.length ?? 0;
-  $("notes").replaceChildren(el("details", {}, el("summary", {}, count === 1 ? "One caveat" : `${count} caveats`, el("span", { class: "muted" }, ` ${short(lines?.[0] ?? "", 110)}`)), el("ul", {}, (lines ?? []).map((line) => el("li", {}, line)))));
+  $("notes").replaceChildren(el("details", {}, el("summary", {}, count === 1 ? "One caveat:" : `${count} caveats:`, el("span", { class: "muted" }, ` ${short(lines?.[0] ?? "", 110)}`)), el("ul", {}, (lines ?? []).map((line) => el("li", {}, line)))));
 }
 
 // ---- files --------------------------------------------------------------------------------
