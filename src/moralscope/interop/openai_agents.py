@@ -64,8 +64,7 @@ def moral_tool_guardrail(rulebook: str | None = None, *, stop: bool = False, **o
             return ToolGuardrailFunctionOutput.raise_exception(info)
         # The reason may quote what a tool's result asks for: the model is not told it again. That
         # somebody else gave the order goes before a rule that the act breaks, too.
-        lead = None if verdict.concern == FOLLOWED else verdict.lead
-        why = lead or verdict.concern or "it reads as bad"
+        why = (verdict.concern != FOLLOWED and verdict.lead) or verdict.concern or "it reads as bad"
         return ToolGuardrailFunctionOutput.reject_content(
             f"Not done: this call was flagged ({why}).", info
         )
