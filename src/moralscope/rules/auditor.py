@@ -170,9 +170,8 @@ class Auditor:
         if self.reviser is not None and flagged:
             bad = [texts[index].exchange for index in flagged]
             passages = [passage(exchanges[i].reply, evidence[i].spans) for i in flagged]
-            better = self.reviser.revise(
-                bad, [judgments[index] for index in flagged], self.judge, passages
-            )
+            before, house = [judgments[index] for index in flagged], self.house is not None
+            better = self.reviser.revise(bad, before, self.judge, passages, house)
             revisions = dict(zip(flagged, better, strict=True))
         examinations = []
         for index, (exchange, text) in enumerate(zip(exchanges, texts, strict=True)):

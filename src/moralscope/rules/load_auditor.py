@@ -228,11 +228,7 @@ def join_auditor(
         warranted, notes = check_warrants(limits_given.warrants, house, *judges)
         rule_limits, warnings = {**rule_limits, **warranted}, [*warnings, *notes]
     revises, writes = writers
-    reviser = None
-    if encoder is not None and revises:
-        reviser = Reviser(
-            revises, encoder, limits, seed=options.seed, house=index.house is not None
-        )
+    reviser = Reviser(revises, encoder, limits, seed=options.seed) if encoder and revises else None
     writer = None
     if encoder is not None and writes:
         writer = RuleWriter(writes, encoder, book.rules, seed=options.seed)

@@ -126,8 +126,6 @@ def auditor(
         attributes=Attributes([*rules, *house], embed=encoder.encode),
         thresholds=limits,
         policy=Policy(fears={"offending user": 0.5, EXPERTISE: 0.5}, **policy),
-        reviser=None
-        if lines is None
-        else Reviser(ReplyWriter(Writer(*lines)), encoder, limits, house=bool(house)),
+        reviser=None if lines is None else Reviser(ReplyWriter(Writer(*lines)), encoder, limits),
         top=top,
     )

@@ -158,8 +158,6 @@ class Reviser:
         `gain` and `relevance` decide what is kept.
     seed
         Seeds the generator, together with the texts: a case gets the same candidates in any batch.
-    house
-        Whether some rules are the chatbot's own: a verdict that names one is theirs.
     """
 
     def __init__(
@@ -169,9 +167,8 @@ class Reviser:
         limits: Thresholds | None = None,
         *,
         seed: int = 0,
-        house: bool = False,
     ) -> None:
-        self.writer, self._house = writer, house
+        self.writer = writer
         self._encoder = encoder
         self._limits = limits or Thresholds()
         self._seed = seed
@@ -182,6 +179,7 @@ class Reviser:
         judged: Sequence[ExchangeJudgment],
         judge: Judge,
         passages: Sequence[Passage | None],
+        house: bool = False,
     ) -> list[RevisedReply | None]:
         """Return a revised reply for each exchange that is flagged, or None.
 
@@ -195,15 +193,17 @@ class Reviser:
             Asks the experts about candidates: the rules given, and those found for each.
         passages
             What decides each verdict, with the text before and after it; None: the whole reply.
+        house
+            Whether some rules are the chatbot's own: a verdict that names a rule names one of them.
         """
         # A reply that a rule of the user's flags is revised by that rule. One that reads as bad and
         # breaks no rule surely is revised by the rule that explains it best, if any does.
         broken, houses = [], []
         for judgment in judged:
-            house = self._house and judgment.verdict.gauge and judgment.verdict.gauge.rule
-            houses.append(bool(house))
-            if house:
-                broken.append([house])
+            ruled_by = house and judgment.verdict.gauge and judgment.verdict.gauge.rule
+            houses.append(bool(ruled_by))
+            if ruled_by:
+                broken.append([ruled_by])
                 continue
             likely = [rule for rule in judgment.findings if rule.alignment.label == "disagree"]
             likely.sort(key=breach, reverse=True)
