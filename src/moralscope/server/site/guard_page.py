@@ -24,7 +24,7 @@ _STEPS = {  # hours of a period: how its beginning is written, and what it is
     1: ("%a %H:00", "hour"),
     24: ("%d %b", "day"),
     168: ("%d %b", "week"),
-    672: ("%d %b ’%y", "4 weeks"),
+    672: ("%d %b \u2019%y", "4 weeks"),
     2184: ("%b %Y", "13 weeks"),
 }
 _LISTED = 20  # rules in a table; its chart draws as many as there are colours
