@@ -22,7 +22,7 @@ from moralscope.io.files import record_lines
 from moralscope.models.batching import OutOfTime, Patience, patience
 from moralscope.server.api.metrics import Metrics
 from moralscope.server.connections import gone
-from moralscope.server.errors import Refused, failure_text, log_failure, title
+from moralscope.server.errors import Refused, failure_text, log_failure, problem
 from moralscope.server.models import NotHere
 from moralscope.server.service import Service
 
@@ -168,13 +168,6 @@ def _end(future: "asyncio.Future[Any]", events: "asyncio.Queue[str | None]") -> 
             name = log_failure(error, "a streamed job")
             detail, remedy = failure_text(name)
         status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
-        line = {
-            "type": "problem",
-            "title": title(status),
-            "status": status,
-            "detail": detail,
-            "remedy": remedy,
-            "error_id": name,
-        }
-        events.put_nowait(json.dumps(line) + "\n")
+        line = problem(status, detail, remedy, error_id=name).body
+        events.put_nowait(json.dumps({**json.loads(line), "type": "problem"}) + "\n")
     events.put_nowait(None)
