@@ -13,16 +13,18 @@ import sqlite3
 import threading
 import time
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, fields
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from moralscope.core.errors import InputError
 
 _log = logging.getLogger("moralscope.server")
 LISTED = 25  # decisions at a time
+_PATIENCE = 0.5  # seconds that a reply waits for the file
 _DAY = 86_400.0
 _PERIODS = ((2, 1), (31, 24), (183, 168), (1096, 672), (math.inf, 2184))  # (most days, hours)
 KINDS = ("blocked", "revised", "flagged", "abstained", "partly", "kept", "none")
@@ -117,19 +119,29 @@ class GuardLog:
         self._lock = threading.Lock()
         self._failed = False
         self._rewritten = 0.0
+        self._waiting: deque[tuple[Any, ...]] = deque()
 
     def add(self, decisions: Sequence[LoggedDecision]) -> None:
-        """Keep decisions; a failure is logged once and costs nobody a reply."""
+        """Keep decisions; a failure is logged once and costs nobody a reply.
+
+        While the file is read or rewritten they wait for the next that writes.
+        """
         rows = [astuple(decision) for decision in decisions]
         if not self.texts:
             rows = [(*row[:5], None, None, row[7]) for row in rows]
+        self._waiting.extend(rows)
+        if not self._lock.acquire(timeout=_PATIENCE):
+            return
         try:
-            with self._lock, contextlib.closing(self._open()) as file, file:
+            rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            with contextlib.closing(self._open()) as file, file:
                 file.executemany("INSERT INTO decisions VALUES (?,?,?,?,?,?,?,?)", rows)
         except (OSError, sqlite3.Error) as error:
             if not self._failed:
                 _log.warning("the guard's log cannot be written: %s (%s)", self.path, error)
             self._failed = True
+        finally:
+            self._lock.release()
 
     def prune(self) -> None:
         """Delete what is older than the retention, and texts where none are kept.
@@ -137,6 +149,8 @@ class GuardLog:
         SQLite overwrites what it deletes, but leaves copies of rows that it moved before. So a
         file from which words were deleted is rewritten: `user_version` 1 says that it was.
         """
+        if self._waiting:
+            self.add(())
         if not self.path.is_file():
             return
         try:
@@ -197,11 +211,14 @@ class GuardLog:
         return GuardFigures(hours, periods, total, recent, skip, listed)
 
     def _open(self) -> sqlite3.Connection:
-        if not self.path.exists():
+        is_new = not self.path.exists()
+        if is_new:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600))
         file = sqlite3.connect(self.path, timeout=5)
         file.execute("PRAGMA secure_delete = ON")
+        if is_new:
+            file.execute("PRAGMA user_version = 1")
         columns = ", ".join(field.name for field in fields(LoggedDecision))
         file.execute(f"CREATE TABLE IF NOT EXISTS decisions ({columns})")
         names = [row[1] for row in file.execute("PRAGMA table_info(decisions)")]

@@ -192,6 +192,18 @@ def test_an_idle_server_keeps_the_retention(tmp_path, monkeypatch):
         assert WORDS.encode() not in on_disk(path)
 
 
+def test_a_file_in_use_holds_no_reply_up_and_no_decision_is_lost(tmp_path):
+    log = GuardLog(tmp_path / "guard.sqlite", 30)
+    with log._lock:  # as while it is rewritten
+        began = time.monotonic()
+        log.add([decision("blocked")])
+        assert time.monotonic() - began < 2
+    assert not log.path.exists()
+    assert log.figures(1).total.kinds == {"blocked": 1}
+    log.add([decision("kept")])
+    assert log.figures(1).total.kinds == {"blocked": 1, "kept": 1}
+
+
 def test_a_log_that_cannot_be_cleared_is_said_in_one_line(tmp_path, monkeypatch):
     path = tmp_path / "guard.sqlite"
     path.write_bytes(b"this is no database, but it may hold words" * 100)
