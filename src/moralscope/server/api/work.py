@@ -20,6 +20,7 @@ from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.files import record_lines
 from moralscope.models.batching import OutOfTime, Patience, patience
+from moralscope.runs.kept import NoSuchRun
 from moralscope.server.api.metrics import Metrics
 from moralscope.server.connections import gone
 from moralscope.server.errors import Refused, failure_text, log_failure, problem
@@ -27,7 +28,12 @@ from moralscope.server.models import NotHere
 from moralscope.server.service import Service
 
 NDJSON = "application/x-ndjson"
-STATUSES: dict[type[MoralscopeError], int] = {InputError: 422, NotHere: 422, OutOfTime: 504}
+STATUSES: dict[type[MoralscopeError], int] = {
+    InputError: 422,
+    NotHere: 422,
+    NoSuchRun: 404,
+    OutOfTime: 504,
+}
 Report = Callable[[int, int], None]
 Tell = Callable[[Any], None]
 Job = Callable[[Report, Tell | None], RunRecord]

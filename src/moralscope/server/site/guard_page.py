@@ -40,11 +40,7 @@ def retention(log: GuardLog) -> str:
     >>> retention(GuardLog(Path("guard.sqlite"), 30))
     'Decisions are kept for 30 days, then deleted. Prompts and replies are not kept.'
     """
-    texts = (
-        "Prompts and replies are kept with them."
-        if log.texts
-        else "Prompts and replies are not kept."
-    )
+    texts = f"Prompts and replies are {'kept with them' if log.texts else 'not kept'}."
     return f"Decisions are kept for {plural(log.days, 'day')}, then deleted. {texts}"
 
 
