@@ -174,6 +174,6 @@ def _end(future: "asyncio.Future[Any]", events: "asyncio.Queue[str | None]") -> 
             name = log_failure(error, "a streamed job")
             detail, remedy = failure_text(name)
         status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
-        line = problem(status, detail, remedy, error_id=name).body
+        line = bytes(problem(status, detail, remedy, error_id=name).body)
         events.put_nowait(json.dumps({**json.loads(line), "type": "problem"}) + "\n")
     events.put_nowait(None)
