@@ -58,6 +58,8 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
         proxy.guard.prepare()
 
     def announce(address: str) -> None:
+        if not log.days and log.path.is_file():
+            note(f"--guard-log-days 0 keeps nothing: deleting {log.path}")
         log.prune()  # not before the port is ours: another server may keep texts there
         note(f"moralscope: {address} (Ctrl-C ends it)")
         if options.open_page:

@@ -57,13 +57,14 @@ def log_with_words(empty_home, monkeypatch):
     return path
 
 
-def test_a_start_without_texts_clears_those_that_were_kept(log_with_words):
+def test_a_start_without_texts_clears_those_that_were_kept(log_with_words, capsys):
     typed("--experts", "scripted", "--guard-keep-texts")
     assert b"what she said" in log_with_words.read_bytes()
     typed("--experts", "scripted")
     assert b"what she said" not in log_with_words.read_bytes()
     typed("--experts", "scripted", "--guard-log-days", "0")
     assert not log_with_words.exists()
+    assert "--guard-log-days 0 keeps nothing: deleting" in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken_clears_nothing(log_with_words, monkeypatch):
