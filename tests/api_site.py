@@ -43,7 +43,7 @@ def site(bounds=None, **more):
 
 def scripted_catalogue(monkeypatch):
     """Let every name of the catalogue be here and mean a scripted model."""
-    monkeypatch.setattr(serving_models, "_checked", lambda name, known, what: name)
+    monkeypatch.setattr(serving_models, "checked", lambda name, known, what: name)
     made = {
         "load_encoder": load_encoder,
         "prepare_experts": prepare_experts,

@@ -99,7 +99,7 @@ class Renamed:
 
 
 def test_models_and_people_side_by_side(tmp_path, open_page, monkeypatch):
-    monkeypatch.setattr(serving_models, "_checked", lambda name, known, what: name)
+    monkeypatch.setattr(serving_models, "checked", lambda name, known, what: name)
     monkeypatch.setattr(serving_models, "load_encoder", Renamed)
     people = tmp_path / "people.csv"
     people.write_text(HUMAN)

@@ -217,6 +217,8 @@ def test_what_is_no_http_is_refused_with_a_problem_document(server, data):
         said, _ = read_all(other)
     assert said.startswith(b"HTTP/1.1 400 ")
     assert b"application/problem+json" in said
+    assert b"The request isn't valid" in said
+    assert b"this isn't an HTTP request" in said
 
 
 def test_pipelined_requests_are_answered_in_turn(server):

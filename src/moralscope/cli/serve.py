@@ -48,11 +48,8 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     if options.guard is not None:
         key = read_token(options.guard_key_from, "--guard-key-from")
         upstream = Upstream(options.guard, key=key, seconds=options.timeout, most=options.queue)
-    log = None
-    if policy.log_days:
-        path = home_folder() / "guard.sqlite"
-        log = GuardLog(path, policy.log_days, texts=policy.keep_texts)
-    proxy = Proxy(Guard(work.service, policy, log), upstream)
+    log = GuardLog(home_folder() / "guard.sqlite", policy.log_days, texts=policy.keep_texts)
+    proxy = Proxy(Guard(work.service, policy, log if log.days else None), upstream)
     writers = ["smollm2"] if policy.action == "revise" else []
     # Whoever sets the guard up without a server behind it means a hook of another tool.
     wanted = proxy.upstream is not None or policy != GuardOptions()
@@ -61,6 +58,9 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
         proxy.guard.prepare()
 
     def announce(address: str) -> None:
+        if not log.days and log.path.is_file():
+            note(f"--guard-log-days 0 keeps nothing: deleting {log.path}")
+        log.prune()  # not before the port is ours: another server may keep texts there
         note(f"moralscope: {address} (Ctrl-C ends it)")
         if options.open_page:
             open_in_browser(address)

@@ -117,7 +117,7 @@ class BoundedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP with a problem document."""
-        self._refuse(400, "that was no HTTP request", "send a request as RFC 9112 has it")
+        self._refuse(400, "this isn't an HTTP request", "send a request as RFC 9112 has it")
 
     def _follow(self) -> None:
         """See how far the request is after new data."""

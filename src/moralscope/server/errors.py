@@ -27,13 +27,13 @@ _log = logging.getLogger("moralscope.server")
 MAX_BODY = 256 * 1024  # bytes: a story with long texts is far below
 _MAX_KEYS = 20_000
 _TITLES = {
-    400: "That was not understood",
+    400: "The request isn't valid",
     401: "You are not signed in",
     403: "That is not allowed",
     404: "There is nothing here",
     405: "That cannot be done here",
-    408: "It did not arrive",
-    409: "That no longer fits",
+    408: "The request was incomplete",
+    409: "This page is out of date",
     413: "Too large",
     421: "Not the name of this server",
     422: "Something is missing or wrong",
@@ -99,7 +99,7 @@ def problem(
 
 def title(status: int) -> str:
     """Return what a status means, in plain words."""
-    return _TITLES.get(status, "That did not work")
+    return _TITLES.get(status, "Something went wrong")
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:

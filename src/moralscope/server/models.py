@@ -313,7 +313,7 @@ class Models:
         """Return an encoder."""
 
         def load() -> SharedEncoder:
-            known = _checked(name, ENCODERS, "encoder")
+            known = checked(name, ENCODERS, "encoder")
             _say_loading(known)
             held = self.memory.hold(partial(load_encoder, known, eight_bits=eight_bits))
             return SharedEncoder(held, self.memory)
@@ -326,7 +326,7 @@ class Models:
         """Return the experts on a base."""
 
         def load() -> SharedExperts:
-            known = _checked(name, AUDITORS if family == RULES else EXPERTS, "set of experts")
+            known = checked(name, AUDITORS if family == RULES else EXPERTS, "set of experts")
             _say_loading(f"{known}'s experts")
             if family == RULES:
                 rules = partial(prepare_rule_experts, known, eight_bits=bool(eight_bits))
@@ -340,7 +340,7 @@ class Models:
         """Return a generator."""
 
         def load() -> SharedGenerator:
-            known = _checked(name, GENERATORS, "generator")
+            known = checked(name, GENERATORS, "generator")
             if known == SCRIPTED:
                 return self.held_generator(known)
             return SharedGenerator(self._language(known).held)  # the same weights
@@ -368,7 +368,7 @@ class Models:
 
     def speaker(self, name: str) -> LanguageModel:
         """Return a language model; it lets one thread compute at a time."""
-        return self._language(_checked(name, SPEAKERS, "language model"))
+        return self._language(checked(name, SPEAKERS, "language model"))
 
     def _language(self, name: str) -> SharedLanguageModel:
         def load() -> SharedLanguageModel:
@@ -395,7 +395,7 @@ class Models:
         }
 
 
-def _checked(name: str, known: Sequence[str], what: str) -> str:
+def checked(name: str, known: Sequence[str], what: str) -> str:
     """Return a name of the catalogue whose weights are here."""
     if name not in known:
         raise UnknownName(f"there is no {what} '{name[:60]}'", did_you_mean(name[:60], known))

@@ -125,10 +125,12 @@
       clip.append(make("rect", { x: left - 6, y: top - 6, width: Math.max(1, right - left + 12), height: bottom - top + 12 }));
       const across = xaxis.names ? xaxis.tickvals.map((value, at) => [value, xaxis.names[at]]) : this.categories ? this.categories.map((name, at) => [at + 0.5, name]) : ticks(this.x, Math.max(3, (right - left) / 90));
       const room = this.categories || xaxis.names ? (right - left) / Math.max(1, across.length) - 6 : 90;
+      const nth = this.categories?.length > 12 ? Math.ceil(48 / (room + 6)) : 1; // of many bars, as many are named as fit
       across.forEach(([value, text], at) => {
+        if ((across.length - 1 - at) % nth) return;
         const x = this.px(value), edge = xaxis.names && across.length > 1 ? (at === 0 ? "start" : at === across.length - 1 ? "end" : "middle") : "middle";
         if (!this.categories) this.put("path", { d: `M${x} ${top}V${bottom}`, stroke: colours.line, "stroke-width": 1, class: "grid" });
-        const label = this.put("text", { x: edge === "start" && ends ? x - 4 : x, y: bottom + size + 6, "text-anchor": ends ? "middle" : edge, class: "xtick", fill: colours.ink }, fit(String(text), Math.max(room, 40), size));
+        const label = this.put("text", { x: edge === "start" && ends ? x - 4 : x, y: bottom + size + 6, "text-anchor": ends ? "middle" : edge, class: "xtick", fill: colours.ink }, fit(String(text), Math.max(nth * (room + 6) - 6, 40), size));
         if (label.textContent !== String(text)) label.append(make("title", {}, String(text)));
       });
       if (this.named) yaxis.tickvals.forEach((value, at) => {

@@ -6,6 +6,7 @@ jobs.
 """
 
 import asyncio
+import logging
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,12 +15,14 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.security import HTTPBearer
 
+from moralscope.core.errors import MoralscopeError
 from moralscope.server.api import hooks, routes
 from moralscope.server.api.metrics import RequestCounter
 from moralscope.server.api.work import STATUSES, Bounds, WorkQueue
 from moralscope.server.app import make_app
 from moralscope.server.guard import Guard
 from moralscope.server.guard import proxy as guard_routes
+from moralscope.server.guard.log import GuardLog
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.limits import ARRIVAL, RequestLimits, refusal
 from moralscope.server.options import GuardOptions
@@ -29,6 +32,8 @@ from moralscope.server.security import AccessToken, Unknown, check_address
 __all__ = ["AccessToken", "Bounds", "Proxy", "WorkQueue", "api_app", "serve"]
 
 MAX_BODY = 4 * 1024 * 1024  # bytes of a request
+PRUNE_EVERY = 3_600.0  # seconds
+_log = logging.getLogger("moralscope.server")
 _MORE = 5  # seconds that an answer has to reach its client after the job's own time
 
 
@@ -69,18 +74,30 @@ def api_app(
     app.add_middleware(guard_routes.OpenAIErrors)
     app.add_middleware(RequestCounter, metrics=work.metrics)
     app.add_exception_handler(Unknown, lambda request, error: refusal(Unknown()))
-    app.router.lifespan_context = _closing
+    app.router.lifespan_context = _lifespan
     return app
 
 
 @asynccontextmanager
-async def _closing(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    pruning = asyncio.create_task(_prune(app.state.proxy.guard.log))
     try:
         yield
     finally:
+        pruning.cancel()
         if app.state.proxy.upstream is not None:
             await app.state.proxy.upstream.close()
         await asyncio.to_thread(app.state.work.close)
+
+
+async def _prune(log: GuardLog | None) -> None:
+    """Keep the retention of the guard's log, even if nobody asks the server for anything."""
+    while log is not None:
+        try:
+            await asyncio.to_thread(log.prune)
+        except MoralscopeError as error:
+            _log.warning("%s", error)
+        await asyncio.sleep(PRUNE_EVERY)
 
 
 def serve(

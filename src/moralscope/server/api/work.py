@@ -20,14 +20,20 @@ from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.files import record_lines
 from moralscope.models.batching import OutOfTime, Patience, patience
+from moralscope.runs.kept import NoSuchRun
 from moralscope.server.api.metrics import Metrics
 from moralscope.server.connections import gone
-from moralscope.server.errors import Refused, failure_text, log_failure, title
+from moralscope.server.errors import Refused, failure_text, log_failure, problem
 from moralscope.server.models import NotHere
 from moralscope.server.service import Service
 
 NDJSON = "application/x-ndjson"
-STATUSES: dict[type[MoralscopeError], int] = {InputError: 422, NotHere: 422, OutOfTime: 504}
+STATUSES: dict[type[MoralscopeError], int] = {
+    InputError: 422,
+    NotHere: 422,
+    NoSuchRun: 404,
+    OutOfTime: 504,
+}
 Report = Callable[[int, int], None]
 Tell = Callable[[Any], None]
 Job = Callable[[Report, Tell | None], RunRecord]
@@ -168,13 +174,6 @@ def _end(future: "asyncio.Future[Any]", events: "asyncio.Queue[str | None]") -> 
             name = log_failure(error, "a streamed job")
             detail, remedy = failure_text(name)
         status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
-        line = {
-            "type": "problem",
-            "title": title(status),
-            "status": status,
-            "detail": detail,
-            "remedy": remedy,
-            "error_id": name,
-        }
-        events.put_nowait(json.dumps(line) + "\n")
+        line = bytes(problem(status, detail, remedy, error_id=name).body)
+        events.put_nowait(json.dumps({**json.loads(line), "type": "problem"}) + "\n")
     events.put_nowait(None)

@@ -145,11 +145,8 @@ class Upstream:
         try:
             async with asyncio.timeout(self._seconds):
                 status, headers, data = await self._post(body, authorization, hear)
-        except TimeoutError:
+        except (TimeoutError, httpx2.TimeoutException):
             message = f"the server behind the guard gave no answer within {self._seconds:g} s"
-            raise _failed(504, message, "upstream_timeout") from None
-        except httpx2.TimeoutException:
-            message = "the server behind the guard was too slow"
             raise _failed(504, message, "upstream_timeout") from None
         except httpx2.RemoteProtocolError:
             raise _cut() from None

@@ -8,12 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.requests import Request
-from starlette.responses import Response
 
-from moralscope.runs.kept import NoSuchRun, Runs
-from moralscope.server.app import page
-from moralscope.server.errors import problem, title, wants_page
+from moralscope.runs.kept import Runs
 from moralscope.server.site import pages, routes
 from moralscope.server.site.chains import StoryChains
 from moralscope.server.site.jobs import Jobs
@@ -29,7 +25,6 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
     app.state.tickets, app.state.error_page = Tickets(), "site/error.html"
     for router in (pages.router, routes.router, routes.report_router):
         app.include_router(router)
-    app.add_exception_handler(NoSuchRun, _gone)
     before = app.router.lifespan_context
 
     @asynccontextmanager
@@ -41,11 +36,3 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
         within.state.chains.close()
 
     app.router.lifespan_context = closing
-
-
-def _gone(request: Request, error: Exception) -> Response:
-    known = error if isinstance(error, NoSuchRun) else NoSuchRun("there is no such run", "")
-    if wants_page(request):
-        detail = f"{known.problem}; {known.remedy}"
-        return page("site/error.html", 404, title=title(404), detail=detail, code=404)
-    return problem(404, known.problem, known.remedy)

@@ -11,14 +11,13 @@ from moralscope.core.options import Option, Options, Seed
 from moralscope.core.protocols import Matrix, Pair, Report
 from moralscope.core.records import Candidate, Decoding, RunRecord
 from moralscope.models.options import EXPERTS
-from moralscope.models.store import Store
 from moralscope.server.models import (
     SCRIPTED,
     Models,
-    NotHere,
     SharedExperts,
     SharedGenerator,
     SingleFlightCache,
+    checked,
 )
 from moralscope.stories.chains.flow import story_fields
 from moralscope.stories.chains.recipes import load_recipe
@@ -111,11 +110,7 @@ class StoryChains:
     def _generator(self, name: str) -> SharedGenerator:
         if name == SCRIPTED:
             return self._models.generator(name)
-        if not Store().is_present(_BASE):
-            raise NotHere(
-                f"the model '{_BASE}' is not on this machine",
-                f"run 'moralscope models pull {_BASE}'",
-            )
+        checked(_BASE, (_BASE,), "generator")
         return self._held.get(name, lambda: self._models.held_generator(name))
 
 

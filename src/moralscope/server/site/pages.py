@@ -30,10 +30,10 @@ from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_ITEMS
 from moralscope.server.app import FOLDER, page
-from moralscope.server.guard.log import GuardLog
+from moralscope.server.guard.log import FLAGGED, KINDS, GuardLog
 from moralscope.server.site.chains import GENERATORS as STORY_GENERATORS
 from moralscope.server.site.chains import recipe_lines
-from moralscope.server.site.guard_page import retention
+from moralscope.server.site.guard_page import OUTCOMES, retention
 from moralscope.surveys.items import values_text
 from moralscope.surveys.options import MAX_WORDINGS, SurveyOptions
 from moralscope.version import __version__
@@ -184,8 +184,14 @@ def guard(request: Request) -> Response:
     """Show what the guard decided."""
     proxy = request.app.state.proxy
     log: GuardLog | None = proxy.guard.log
-    kept = None if log is None else retention(log)
-    return _page("guard", retention=kept, guarding=proxy.upstream is not None)
+    days = 0 if log is None else log.days
+    return _page(
+        "guard",
+        retention=None if log is None else retention(log),
+        periods=[*(period for period in (1, 7, 30, 90, 365) if period < days), days],
+        outcomes={FLAGGED: "All flagged", ",".join(KINDS): "All outcomes"} | OUTCOMES,
+        guarding=proxy.upstream is not None,
+    )
 
 
 @router.get("/stories")

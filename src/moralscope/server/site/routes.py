@@ -36,7 +36,7 @@ from moralscope.server.api import routes as api
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import RequestModel, body_of, options_in
 from moralscope.server.api.work import NDJSON, Job, Report, Tell
-from moralscope.server.guard.log import GuardLog
+from moralscope.server.guard.log import FLAGGED, LISTED, GuardLog
 from moralscope.server.security import REPORT_POLICY, allowed
 from moralscope.server.site.chains import StoryChainOptions
 from moralscope.server.site.guard_page import guard_page
@@ -359,12 +359,18 @@ def report_file(request: Request, name: str) -> Response:
 
 
 @router.get("/guard")
-def guard(request: Request, days: Annotated[float, Query(ge=1, le=3650)] = 7) -> dict[str, Any]:
-    """Return what the guard decided in some days, as the page draws it."""
+def guard(
+    request: Request,
+    days: Annotated[float, Query(ge=1, le=3650)] = 7,
+    outcomes: Annotated[str, Query(max_length=100)] = FLAGGED,
+    skip: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> dict[str, Any]:
+    """Return what the guard did in some days, with a list of decisions, as a page to draw."""
     log: GuardLog | None = request.app.state.proxy.guard.log
     if log is None:
         raise InputError("the guard keeps no log", "start it with --guard-log-days above 0")
-    return page_view(guard_page(log.figures(days), log))
+    figures = log.figures(days, outcomes, skip)
+    return {**page_view(guard_page(figures, log)), "older": figures.listed - skip - LISTED}
 
 
 @router.post("/table")

@@ -1,9 +1,11 @@
 """The HTTP API on scripted models: records, streams, limits, who may ask, what is counted."""
 
 import json
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +13,12 @@ from moralscope.core.errors import InputError
 from moralscope.models.encoders.loading import encoder_names
 from moralscope.models.options import AUDITORS, ENCODERS, GENERATORS
 from moralscope.server import service as serving
-from moralscope.server.api import AccessToken, Bounds, schemas
+from moralscope.server.api import AccessToken, Bounds, Proxy, WorkQueue, api_app, schemas
+from moralscope.server.guard import Guard, GuardOptions
+from moralscope.server.guard.upstream import Upstream
 from moralscope.server.running import ServerAddress
 from moralscope.server.security import check_address, read_token
+from moralscope.server.service import Service
 
 from ....api_site import ACTIONS, AUDIT, SCORE, scripted_catalogue, site
 
@@ -352,3 +357,15 @@ def test_every_status_and_an_example_are_documented(client):
         assert document["components"]["schemas"][asked.rsplit("/", 1)[1]]["examples"]
     for name in ("models", "health", "metrics"):
         assert "200" in document["paths"][f"/v1/{name}"]["get"]["responses"]
+
+
+def test_the_docs_list_every_route_and_no_other():
+    work = WorkQueue(Service())
+    guard = Guard(work.service, GuardOptions())
+    app = api_app(work, proxy=Proxy(guard, Upstream("http://localhost:1/v1")))
+    paths = app.openapi()["paths"].items()
+    served = {f"{method.upper()} {path}" for path, methods in paths for method in methods}
+    page = (Path(__file__).parents[4] / "docs" / "serve.md").read_text("utf-8")
+    listed = re.findall(r"^\| `((?:GET|POST) /\S+)` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted([*served, f"GET {app.openapi_url}"])
+    work.close()

@@ -24,7 +24,7 @@ export async function send(method, address, body, options = {}) {
   try {
     answer = await response.json();
   } catch {
-    if (response.ok) throw new Trouble("The server's answer was not understood.", response.status);
+    if (response.ok) throw new Trouble("Couldn’t read the server’s answer.", response.status);
   }
   if (!response.ok) {
     const words = [answer.detail || `The server answered ${response.status}`, answer.remedy, ...Object.values(answer.fields ?? {})];

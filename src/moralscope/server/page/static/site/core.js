@@ -218,7 +218,7 @@ export function notes(lines) {
 // ---- files --------------------------------------------------------------------------------
 const { charts, tables, view } = globalThis.moralscope;
 export { charts, tables };
-export const { drawPage } = view;
+export const { drawPage, makeTable } = view;
 export const { download, csv } = tables;
 export const wanted = () => new URLSearchParams(location.search);
 export const loadRun = (id) => ask("GET", `/api/site/runs/${encodeURIComponent(id)}`);
