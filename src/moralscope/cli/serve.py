@@ -48,11 +48,12 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     if options.guard is not None:
         key = read_token(options.guard_key_from, "--guard-key-from")
         upstream = Upstream(options.guard, key=key, seconds=options.timeout, most=options.queue)
-    log = GuardLog(home_folder() / "guard.sqlite", policy.log_days, texts=policy.keep_texts)
+    # Whoever sets the guard up without a server behind it means a hook of another tool.
+    wanted = upstream is not None or policy != GuardOptions()
+    path = home_folder() / "guard.sqlite"
+    log = GuardLog(path, policy.log_days, texts=policy.keep_texts, ours=wanted)
     proxy = Proxy(Guard(work.service, policy, log if log.days else None), upstream)
     writers = ["smollm2"] if policy.action == "revise" else []
-    # Whoever sets the guard up without a server behind it means a hook of another tool.
-    wanted = proxy.upstream is not None or policy != GuardOptions()
     _fetch((policy.experts, *writers) if wanted else ())
     if wanted:
         proxy.guard.prepare()

@@ -112,10 +112,13 @@ class GuardLog:
         How long a decision is kept; for 0 days the file is deleted.
     texts
         Whether prompts and replies are kept, too.
+    ours
+        Whether this retention is the file's. Without it the file is another guard's until this
+        one keeps a decision: who only looks at a log deletes nothing.
     """
 
-    def __init__(self, path: Path, days: int, *, texts: bool = False) -> None:
-        self.path, self.days, self.texts = path, days, texts
+    def __init__(self, path: Path, days: int, *, texts: bool = False, ours: bool = True) -> None:
+        self.path, self.days, self.texts, self._ours = path, days, texts, ours
         self._lock = threading.Lock()
         self._failed = False
         self._rewritten = 0.0
@@ -130,6 +133,7 @@ class GuardLog:
         if not self.texts:
             rows = [(*row[:5], None, None, row[7]) for row in rows]
         self._waiting.extend(rows)
+        self._ours = True
         if not self._lock.acquire(timeout=_PATIENCE):
             return
         try:
@@ -151,7 +155,7 @@ class GuardLog:
         """
         if self._waiting:
             self.add(())
-        if not self.path.is_file():
+        if not (self._ours and self.path.is_file()):
             return
         try:
             with self._lock, contextlib.closing(self._open()) as file:

@@ -128,6 +128,18 @@ def test_figures_do_not_serve_words_that_should_be_gone(tmp_path):
     assert WORDS.encode() not in on_disk(path)
 
 
+def test_a_server_that_guards_nothing_deletes_nothing(tmp_path):
+    path = tmp_path / "guard.sqlite"
+    GuardLog(path, 90, texts=True).add([decision(reply="kept", age_days=40), decision()])
+    looks = GuardLog(path, 30, ours=False)
+    assert looks.figures(30).total.kinds.total() == 1
+    assert GuardLog(path, 90, texts=True).figures(90).recent == []  # neither was flagged
+    assert GuardLog(path, 90, texts=True).figures(90, "kept").listed == 2
+    looks.add([decision()])  # a hook of another tool: now it guards
+    assert GuardLog(path, 90, texts=True).figures(90, "kept").listed == 2 + 1
+    assert looks.figures(30, "kept").listed == 2
+
+
 def test_no_days_delete_the_file_with_its_words(tmp_path):
     path = tmp_path / "log" / "guard.sqlite"
     log_with_words(path)
