@@ -72,8 +72,12 @@ class Selectivity:
     @property
     def is_selective(self) -> bool:
         """Whether it moves what is wanted and leaves harmless requests alone."""
-        stays = abs(self.harmless.value) <= _STAYS or self.harmless.low <= 0 <= self.harmless.high
-        return self.wanted.low > 0 and stays
+        return self.wanted.low > 0 and abs(self.harmless.value) <= _STAYS
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval of harmless requests rules out a larger change, too."""
+        return max(-self.harmless.low, self.harmless.high) <= _STAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,11 @@ def make_vector(
             f"{selectivity.wanted.value:+.2f} nats and helping with harmless requests by "
             f"{selectivity.harmless.value:+.2f}; do not use it as it is"
             + ("" if chosen.gate else ", or make it with --gate")
+        )
+    elif not selectivity.is_sure:
+        warnings.append(
+            f"harmless requests stay within {_STAYS} nats on average, but a larger change cannot "
+            "be excluded: the interval reaches farther"
         )
     return RunRecord(
         "steer make",
