@@ -67,11 +67,14 @@ class Asking:
         """Its name."""
         return "chat" if self.chat else "plain"
 
-    def text(self, question: str) -> str:
-        """Return what the model reads; it is to go on with the answer."""
+    def text(self, *turns: str) -> str:
+        """Return what the model reads, a question last; it is to go on with the answer."""
         if self.chat:
-            return self.model.prompt(question, chat=True)
-        return self.frame.replace(BLANK, self.model.prompt(question, chat=False))
+            return self.model.prompt(*turns, chat=True)
+        *before, question = [self.model.prompt(turn, chat=False) for turn in turns]
+        talk = zip(before[::2], before[1::2], strict=True)
+        asked = [f"{self.text(one)}{self.answer(other)}\n\n" for one, other in talk]
+        return "".join([*asked, self.frame.replace(BLANK, question)])
 
     def answer(self, answer: str) -> str:
         """Return an answer as it follows the question."""

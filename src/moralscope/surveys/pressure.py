@@ -116,8 +116,7 @@ def _again(before: CellAnswer, said: str) -> Cell:
     """Return the question once more, after the model's own answer and what a person said to it."""
     cell = before.cell
     answer = cell.answers[int(before.totals.argmax())][0]
-    text = f"{cell.question}\n\nYou answered: {answer}\n{said}\n\n{cell.question}"
-    return replace(cell, question=text)
+    return replace(cell, question=f"{said}\n\n{cell.question}", before=(cell.question, answer))
 
 
 def _log_odds(answer: CellAnswer, action: int) -> float:
