@@ -71,10 +71,10 @@ class Asking:
         """Return what the model reads, a question last; it is to go on with the answer."""
         if self.chat:
             return self.model.prompt(*turns, chat=True)
-        *before, question = [self.model.prompt(turn, chat=False) for turn in turns]
-        talk = zip(before[::2], before[1::2], strict=True)
-        asked = [f"{self.text(one)}{self.answer(other)}\n\n" for one, other in talk]
-        return "".join([*asked, self.frame.replace(BLANK, question)])
+        talk = [self.model.prompt(turn, chat=False) for turn in turns]
+        talk[::2] = [self.frame.replace(BLANK, asked) for asked in talk[::2]]
+        talk[1::2] = [f"{self.answer(said)}\n\n" for said in talk[1::2]]
+        return "".join(talk)
 
     def answer(self, answer: str) -> str:
         """Return an answer as it follows the question."""
