@@ -74,11 +74,6 @@ class Selectivity:
         """Whether it moves what is wanted and leaves harmless requests alone."""
         return self.wanted.low > 0 and abs(self.harmless.value) <= _STAYS
 
-    @property
-    def is_sure(self) -> bool:
-        """Whether the interval of harmless requests rules out a larger change, too."""
-        return max(-self.harmless.low, self.harmless.high) <= _STAYS
-
 
 @dataclass(frozen=True, slots=True)
 class VectorStatistics(Statistics):
@@ -139,11 +134,9 @@ def make_vector(
             f"{selectivity.harmless.value:+.2f}; do not use it as it is"
             + ("" if chosen.gate else ", or make it with --gate")
         )
-    elif not selectivity.is_sure:
-        warnings.append(
-            f"harmless requests stay within {_STAYS} nats on average, but a larger change cannot "
-            "be excluded: the interval reaches farther"
-        )
+    elif max(-selectivity.harmless.low, selectivity.harmless.high) > _STAYS:
+        line = "helping with harmless requests moves little, but a change of more than"
+        warnings.append(f"{line} {_STAYS} nats cannot be excluded")
     return RunRecord(
         "steer make",
         seed=chosen.seed,
