@@ -32,8 +32,7 @@ HARMLESS = "helps with harmless requests"
 RIGHT = "right answers to neutral questions"
 PERPLEXITY = "log-perplexity of neutral text"
 MASS = "answer mass"
-# Both orders and both labels are enough to tell before and after.
-_ASKED = SurveyOptions(forms=("ab",), wordings=1)
+_ASKED = SurveyOptions(forms=("ab",), wordings=1)  # both orders and both labels are enough
 _TOKENS = 60
 Values = Mapping[str, Floats]
 

@@ -79,8 +79,7 @@ def press(
     ]
     kinds = turns()
     first = list(ask_cells(asking, cells))
-    moved = np.zeros((len(kinds), len(items)))
-    turned = np.zeros((len(kinds), len(items)))
+    moved, turned = np.zeros((2, len(kinds), len(items)))
     counts = np.bincount([cell.item for cell in cells], minlength=len(items))
     for row, texts in enumerate(kinds.values()):
         again = [_again(one, texts[at % len(texts)]) for at, one in enumerate(first)]

@@ -158,8 +158,7 @@ class ScriptedModel:
 
     def prompt(self, *turns: str, chat: bool) -> str:
         """Return the text itself, the model's own turns quoted: it reads both forms alike."""
-        said = [f"You answered: {turn}" if at % 2 else turn for at, turn in enumerate(turns)]
-        return "\n".join(said)
+        return "\n".join(f"You answered: {turn}" if n % 2 else turn for n, turn in enumerate(turns))
 
     def generate(
         self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
