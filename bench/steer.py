@@ -2,10 +2,12 @@
 
     python bench/steer.py choose [--layers 9-15 --layers 12-18] [--method mean --method pca]
     python bench/steer.py certify [--kl 0.5] [--layers 12-18] [--method mean] [--replies 8]
+    python bench/steer.py curve [--model qwen-small] [--kl 0.4]
 
 `choose` is where layers and methods are chosen: vectors are made of three quarters of the pairs
 that ship for making them, and looked at on the last quarter, never on those of the check. `certify`
-makes the vector of all of them and prints its certificate, which asks about other requests.
+makes the vector of all of them and prints its certificate, which asks about other requests. `curve`
+makes it with a gate and prints the first look of `steer make` at shares of its strength.
 """
 
 import argparse
@@ -21,9 +23,9 @@ from moralscope.cli.output import emit
 from moralscope.io.files import write_record
 from moralscope.models.language import load_language_model
 from moralscope.steer.check import check_vector
-from moralscope.steer.contrasts import load_contrasts, neutral_texts
+from moralscope.steer.contrasts import check_contrasts, load_contrasts, neutral_texts
 from moralscope.steer.fit import calibrate, fit_layers, pair_states, scaled
-from moralscope.steer.make import make_vector
+from moralscope.steer.make import build_vector, make_vector, measure_selectivity
 from moralscope.steer.measures import CHOICE, preferences
 from moralscope.steer.options import METHODS, SteerMakeOptions, parse_layers
 from moralscope.surveys.statistics import t_against_zero
@@ -91,9 +93,34 @@ def certify(arguments: argparse.Namespace) -> None:
     assert choice.p_random_holm < 0.01
 
 
+def curve(arguments: argparse.Namespace) -> None:
+    """Print what a gated vector moves, and what it should not, at shares of its strength."""
+    model = load_language_model(arguments.model)
+    options = SteerMakeOptions(model=arguments.model, kl=arguments.kl, gate=True)
+    vector, _, _, gate = build_vector(model, load_contrasts("declining"), options)
+    assert gate is not None
+    opens = (
+        f"{gate.opened:.0%} of the pairs' prompts and {gate.opened_wrongly:.0%} of harmless ones"
+    )
+    print(f"layer {gate.layer} opens on {opens}; KL {vector.info.kl:.3f}", flush=True)
+    print(
+        "| share of the strength | wanted | helps with harmless requests |",
+        "|---" * 3 + "|",
+        sep="\n",
+    )
+    for share in (0.25, 0.5, 0.75, 1.0, 1.5):
+        weaker = replace(vector, info=replace(vector.info, strength=share * vector.info.strength))
+        moves = measure_selectivity(model, weaker, check_contrasts(), "auto")
+        spans = (
+            f"{span.value:+.2f} ({span.low:+.2f} … {span.high:+.2f})"
+            for span in (moves.wanted, moves.harmless)
+        )
+        print(f"| {share:g} | {' | '.join(spans)} |", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["choose", "certify"])
+    parser.add_argument("what", choices=["choose", "certify", "curve"])
     parser.add_argument("--model", default="smollm2")
     parser.add_argument("--kl", type=float, default=0.5)
     parser.add_argument("--layers", action="append")
@@ -101,4 +128,4 @@ if __name__ == "__main__":
     parser.add_argument("--replies", type=int, default=8)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    {"choose": choose, "certify": certify}[given.what](given)
+    {"choose": choose, "certify": certify, "curve": curve}[given.what](given)

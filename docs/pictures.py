@@ -3,8 +3,9 @@
 python docs/pictures.py             all of them (a few minutes on two cores)
 python docs/pictures.py page-audit  only this one; several may be named
 
-Needs the extra `test` (Playwright), Chromium, and the weights of minilm, mpnet, use-lite and
-smollm2. All texts are ours. Every picture is a WebP file of at most 150 kB in docs/pictures.
+Needs the extras `test` (Playwright) and `languages`, Chromium, and the weights of minilm, mpnet,
+use-lite, use-multilingual and smollm2. All texts are ours. Every picture is a WebP file of at most
+150 kB in docs/pictures.
 """
 
 import contextlib
@@ -292,6 +293,15 @@ def survey(studio: Studio, name: str) -> None:
     save(page, name)
 
 
+def languages(studio: Studio, name: str) -> None:
+    studio.command(
+        *("compare", "--encoders", "use-multilingual", "--language", "en,de,es,fr,zh,ar,ru,hi,sv"),
+        *("--axis", "direction", "--fit", "labelled", "--report", "languages.html"),
+    )
+    page = studio.page((studio.folder / "languages.html").as_uri(), height=850)
+    save(page, name, top="section:has(h2:text-matches('what differs', 'i'))")
+
+
 # --- annotation
 
 
@@ -377,6 +387,7 @@ MAKERS: dict[str, Callable[[Studio, str], None]] = {
     "direction": direction,
     "audit-report": audit_report,
     "survey": survey,
+    "languages": languages,
     "annotation": annotation,
     "annotation-lead": annotation_lead,
 }

@@ -116,6 +116,18 @@ def test_a_prompt_is_made_through_the_chat_template_or_plainly(model):
         assert model.prompt("Should I?", chat=False) == "Should I?"
 
 
+def test_a_talk_is_read_as_turns_that_stand_apart(model):
+    if not model.has_chat:
+        return
+    turns = ("Should I help?", "I would not.", "Are you sure? Should I help?")
+    talk = model.prompt(*turns, chat=True)
+    ends = [talk.index(turn) for turn in turns]
+    assert ends == sorted(ends)
+    assert talk != model.prompt("\n".join(turns), chat=True)
+    [answers] = model.log_probabilities([talk], [["Yes", "No"]])
+    assert sum(math.exp(each.total) for each in answers) <= 1.05
+
+
 def test_hidden_states_are_rows_by_layer_or_refused(model):
     if not model.layers:
         for call in (model.hidden_states, model.distributions):

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.records import Decoding
 from moralscope.models.language import (
@@ -187,6 +188,19 @@ def test_letters_are_read_as_told_where_a_server_tells(asked):
     [answers] = model.log_probabilities(["Which? Answer with A or B only."], [["A", "B"]])
     assert [math.exp(one.total) for one in answers] == pytest.approx([0.1, 0.5])
     assert all(one.samples == 0 for one in answers)
+
+
+def test_a_talk_reaches_every_subject_in_its_turns(asked):
+    _, model, _, seen = asked
+    turns = ("Do you help? A or B.", "B", "Are you sure? \ud800 A or B.")
+    text = Asking.of(model, "auto").text(*turns)
+    if seen is not None:
+        model.log_probabilities([text], [["A", "B"]])
+        messages = seen[-1]["body"]["messages"]
+        assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+        assert [message["content"] for message in messages[:2]] == list(turns[:2])
+    elif not model.has_chat:
+        assert text == f"Question: {turns[0]}\nAnswer: B\n\nQuestion: {turns[2]}\nAnswer:"
 
 
 def test_a_field_that_a_server_refuses_is_refused_once(asked):

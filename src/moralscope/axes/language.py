@@ -67,11 +67,14 @@ class Asking:
         """Its name."""
         return "chat" if self.chat else "plain"
 
-    def text(self, question: str) -> str:
-        """Return what the model reads; it is to go on with the answer."""
+    def text(self, *turns: str) -> str:
+        """Return what the model reads, a question last; it is to go on with the answer."""
         if self.chat:
-            return self.model.prompt(question, chat=True)
-        return self.frame.replace(BLANK, self.model.prompt(question, chat=False))
+            return self.model.prompt(*turns, chat=True)
+        talk = [self.model.prompt(turn, chat=False) for turn in turns]
+        talk[::2] = [self.frame.replace(BLANK, asked) for asked in talk[::2]]
+        talk[1::2] = [f"{self.answer(said)}\n\n" for said in talk[1::2]]
+        return "".join(talk)
 
     def answer(self, answer: str) -> str:
         """Return an answer as it follows the question."""

@@ -247,10 +247,10 @@ class Generator(NamedWeights, Protocol):
 class LanguageModel(Generator, Protocol):
     """A generator that also says how likely given texts are and, on this machine, shows its states.
 
-    Texts go in as the model reads them: `prompt` makes a person's turn into such a text, through
-    the model's chat template (`has_chat`) or plainly. Layers count from 1, the output of the first
-    block, to `layers`. 0 layers: its states cannot be seen, and `hidden_states`, `distributions`
-    and `steered` refuse with an `InputError`.
+    Texts go in as the model reads them: `prompt` makes turns, a person's and the model's in turn,
+    into such a text, through its chat template (`has_chat`); plainly it takes one turn. Layers
+    count from 1, the output of the first block, to `layers`. 0 layers: its states cannot be seen,
+    and `hidden_states`, `distributions` and `steered` refuse with an `InputError`.
     """
 
     @property
@@ -267,7 +267,7 @@ class LanguageModel(Generator, Protocol):
         """Where transformers keeps the layers ("layers"): other tools name them by it."""
         ...
 
-    def prompt(self, text: str, *, chat: bool) -> str: ...
+    def prompt(self, *turns: str, chat: bool) -> str: ...
 
     def log_probabilities(
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]

@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def fit_gate(
     states = model.hidden_states(texts, list(layers)).astype(np.float64)
     is_open = np.arange(len(texts)) < len(prompts)
     folds = np.arange(len(texts)) % _FOLDS
-    best: tuple[float, SteeringGate, GateFit] | None = None
+    fits: list[tuple[float, SteeringGate, GateFit]] = []
     for index, layer in enumerate(layers):
         rows = states[:, index]
         scores = np.empty(len(rows))
@@ -84,17 +85,12 @@ def fit_gate(
         right = np.array([(scores[is_open] > limit).mean() for limit in limits])
         wrong = np.array([(scores[~is_open] > limit).mean() for limit in limits])
         gain = right - 4 * wrong
-        if best is None or gain.max() > best[0]:
-            limit = float(limits[gain == gain.max()].mean())
-            opened = [float((scores[side] > limit).mean()) for side in (is_open, ~is_open)]
-            row = shrunk_discriminant(rows, is_open).astype(np.float32)
-            best = (
-                float(gain.max()),
-                SteeringGate(layer, row, limit),
-                GateFit(layer, opened[0], opened[1], len(texts)),
-            )
-    assert best is not None  # noqa: S101 - there is a layer
-    return best[1], best[2]
+        limit = float(limits[gain == gain.max()].mean())
+        opened = [float((scores[side] > limit).mean()) for side in (is_open, ~is_open)]
+        gate = SteeringGate(layer, shrunk_discriminant(rows, is_open).astype(np.float32), limit)
+        fits.append((float(gain.max()), gate, GateFit(layer, opened[0], opened[1], len(texts))))
+    _, gate, fit = max(fits, key=itemgetter(0))
+    return gate, fit
 
 
 def middle_layers(layers: int) -> tuple[int, ...]:

@@ -72,8 +72,7 @@ class Selectivity:
     @property
     def is_selective(self) -> bool:
         """Whether it moves what is wanted and leaves harmless requests alone."""
-        stays = abs(self.harmless.value) <= _STAYS or self.harmless.low <= 0 <= self.harmless.high
-        return self.wanted.low > 0 and stays
+        return self.wanted.low > 0 and abs(self.harmless.value) <= _STAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +134,9 @@ def make_vector(
             f"{selectivity.harmless.value:+.2f}; do not use it as it is"
             + ("" if chosen.gate else ", or make it with --gate")
         )
+    elif max(-selectivity.harmless.low, selectivity.harmless.high) > _STAYS:
+        line = "helping with harmless requests moves little, but a change of more than"
+        warnings.append(f"{line} {_STAYS} nats cannot be excluded")
     return RunRecord(
         "steer make",
         seed=chosen.seed,

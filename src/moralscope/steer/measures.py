@@ -6,6 +6,7 @@ pair up. A measure that the vector aims at is wanted; whatever else moves is col
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -21,16 +22,17 @@ from moralscope.steer.contrasts import (
     neutral_contrasts,
     neutral_texts,
 )
-from moralscope.surveys.asking import CellAnswer, ask_cells, dilemma_cells, statement_cells
 from moralscope.surveys.items import Dilemma, Statement, read_items
+from moralscope.surveys.options import SurveyOptions
 from moralscope.surveys.statistics import item_figures
+from moralscope.surveys.survey import ask_items
 
 CHOICE = "choice: wanted over unwanted reply"
 HARMLESS = "helps with harmless requests"
 RIGHT = "right answers to neutral questions"
 PERPLEXITY = "log-perplexity of neutral text"
 MASS = "answer mass"
-_FORMS, _WORDINGS = ("ab",), 1  # both orders and both labels: enough to tell before and after
+_ASKED = SurveyOptions(forms=("ab",), wordings=1)  # both orders and both labels are enough
 _TOKENS = 60
 Values = Mapping[str, Floats]
 
@@ -89,14 +91,7 @@ class Measures:
 
     def _survey(self, asking: Asking) -> dict[str, Floats]:
         """Return how likely each rule is kept, dilemma by dilemma, and the answers' mass."""
-        cells = [
-            cell
-            for index, dilemma in enumerate(self.dilemmas)
-            for cell in dilemma_cells(index, dilemma, _FORMS, 1)
-        ]
-        groups: list[list[CellAnswer]] = [[] for _ in self.dilemmas]
-        for answer in ask_cells(asking, cells):
-            groups[answer.cell.item].append(answer)
+        groups = ask_items(asking, self.dilemmas, _ASKED)
         kept: dict[str, list[float]] = {}
         masses = []
         for dilemma, answers in zip(self.dilemmas, groups, strict=True):
@@ -138,13 +133,8 @@ class Measures:
 def _agreement_with_values(asking: Asking) -> dict[str, Floats]:
     """Return, by foundation, how far the model agrees with statements, question by question."""
     statements = [item for item in read_items("values") if isinstance(item, Statement)]
-    cells = [
-        cell
-        for index, statement in enumerate(statements)
-        for cell in statement_cells(index, statement, _WORDINGS)
-    ]
     agreements: dict[str, list[float]] = {}
-    for answer in ask_cells(asking, cells):
+    for answer in chain.from_iterable(ask_items(asking, statements, _ASKED)):
         shares = np.exp(answer.scores - answer.scores.max())
         steps = np.array(answer.cell.chosen) / (len(shares) - 1)
         agreed = float(shares @ steps / shares.sum())

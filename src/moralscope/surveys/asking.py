@@ -38,6 +38,7 @@ class Cell:
     answers: Answers  # of each listed action
     labelled_a: int = -1  # which listed action has the label A
     edited: bool = False  # asked with another layout
+    before: tuple[str, ...] = ()  # turns of a person and of the model that it follows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +136,7 @@ def ask_cells(
     for start in range(0, len(cells), _BLOCK):
         block = cells[start : start + _BLOCK]
         continuations = asking.model.log_probabilities(
-            [asking.text(cell.question) for cell in block],
+            [asking.text(*cell.before, cell.question) for cell in block],
             [[asking.answer(text) for some in cell.answers for text in some] for cell in block],
         )
         for cell, answers in zip(block, continuations, strict=True):

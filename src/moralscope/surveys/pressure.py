@@ -20,7 +20,7 @@ from functools import cache
 import numpy as np
 
 from moralscope.axes.language import Asking
-from moralscope.core.protocols import Floats, Report
+from moralscope.core.protocols import Floats
 from moralscope.core.records import Interval
 from moralscope.io.documents import shipped_toml
 from moralscope.stats.intervals import percentile_interval, resample_weights
@@ -69,7 +69,6 @@ def press(
     *,
     wordings: int,
     seed: int = 0,
-    report: Report | None = None,
 ) -> PressureFigures:
     """Ask a model about dilemmas, press it, and ask again."""
     cells = [
@@ -79,18 +78,12 @@ def press(
         if not cell.edited
     ]
     kinds = turns()
-    total = len(cells) * (1 + len(kinds))
-
-    def part(number: int) -> Report | None:
-        return None if report is None else lambda d, _: report(number * len(cells) + d, total)
-
-    first = list(ask_cells(asking, cells, part(0)))
-    moved = np.zeros((len(kinds), len(items)))
-    turned = np.zeros((len(kinds), len(items)))
+    first = list(ask_cells(asking, cells))
+    moved, turned = np.zeros((2, len(kinds), len(items)))
     counts = np.bincount([cell.item for cell in cells], minlength=len(items))
     for row, texts in enumerate(kinds.values()):
         again = [_again(one, texts[at % len(texts)]) for at, one in enumerate(first)]
-        for before, after in zip(first, ask_cells(asking, again, part(row + 1)), strict=True):
+        for before, after in zip(first, ask_cells(asking, again), strict=True):
             chosen = int(before.totals.argmax())
             item = before.cell.item
             moved[row, item] += _log_odds(before, chosen) - _log_odds(after, chosen)
@@ -109,15 +102,14 @@ def press(
             beyond = _interval((moved[row] - moved[control]) / counts, weights, tail)
             figure = replace(figure, beyond=beyond, gives_way=beyond.low > 0)
         figures.append(figure)
-    return PressureFigures(len(items), total, figures)
+    return PressureFigures(len(items), len(cells) * (1 + len(kinds)), figures)
 
 
 def _again(before: CellAnswer, said: str) -> Cell:
     """Return the question once more, after the model's own answer and what a person said to it."""
     cell = before.cell
     answer = cell.answers[int(before.totals.argmax())][0]
-    text = f"{cell.question}\n\nYou answered: {answer}\n{said}\n\n{cell.question}"
-    return replace(cell, question=text)
+    return replace(cell, question=f"{said}\n\n{cell.question}", before=(cell.question, answer))
 
 
 def _log_odds(answer: CellAnswer, action: int) -> float:

@@ -164,6 +164,22 @@ def test_a_language_in_another_order_is_refused_in_one_line_and_what_differs_is_
     assert {trace["name"]: len(trace["x"]) for trace in chart.traces} == {"es": 1, "ru": 1}
 
 
+@pytest.mark.slow
+def test_a_real_multilingual_encoder_orders_german_as_english_and_swedish_is_refused():
+    pytest.importorskip("onnxruntime_extensions", reason="needs the extra 'languages'")
+    languages = {"language": ("en", "de", "sv"), "axis": "direction", "fit": "labelled"}
+    record = compare_languages(encoders=("use-multilingual",), **languages)
+    german, swedish = record.statistics["checks"]
+    assert german.r.r >= 0.75
+    assert "configural" not in german.fails
+    assert swedish.r.r < 0.5
+    page = languages_page(record)
+    lines = [line for section in page.sections for line in section.prose if "refused" in line]
+    assert [line.partition(":")[0] for line in lines] == ["Swedish is refused"]
+    [chart] = page.charts
+    assert [trace["name"] for trace in chart.traces] == ["de"]
+
+
 def test_one_direction_fitted_in_english_measures_every_language():
     record = compare_languages(
         encoders=("scripted",), language=("en", "de"), axis="direction", fit="labelled"

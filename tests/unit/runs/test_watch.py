@@ -16,27 +16,38 @@ from moralscope.runs.watch import watch_runs
 from moralscope.server.guard.log import GuardLog, LoggedDecision
 from moralscope.stats.sequential import drift_test
 
-LOOKS, SIZE, BASE = 1_000, 50, 5_000
+LOOKS, SIZE, BASE, SMALL = 1_000, 50, 5_000, 500
 
 
-def sequence(generator, share, drift=0.0, start=LOOKS, looks=LOOKS):
+def sequence(generator, share, drift=0.0, start=LOOKS, looks=LOOKS, base=BASE):
     """Return a baseline and groups whose share changes by `drift` from a start on."""
-    baseline = (float(generator.binomial(BASE, share)), BASE)
+    baseline = (float(generator.binomial(base, share)), base)
     chances = np.where(np.arange(looks) < start, share, share + drift)
     return baseline, [(float(n), SIZE) for n in generator.binomial(SIZE, chances)]
 
 
+@pytest.mark.parametrize("base", [BASE, SMALL])
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.95])
-def test_a_thousand_looks_raise_a_false_alarm_in_one_sequence_of_a_hundred_at_most(share):
+def test_a_thousand_looks_raise_a_false_alarm_in_one_sequence_of_a_hundred_at_most(share, base):
     generator = np.random.default_rng(1)
-    alarms = sum(drift_test(*sequence(generator, share)).alarm is not None for _ in range(100))
-    assert alarms <= 1
+    tests = (drift_test(*sequence(generator, share, base=base)) for _ in range(100))
+    assert sum(test.alarm is not None for test in tests) <= 1
 
 
-@pytest.mark.parametrize(("share", "drift"), [(0.1, 0.05), (0.1, -0.05), (0.5, 0.05), (0.9, -0.05)])
-def test_drifts_of_five_points_are_found_and_dated(share, drift):
+@pytest.mark.parametrize(
+    ("base", "share", "drift"),
+    [
+        *((BASE, share, drift) for share in (0.1, 0.5) for drift in (0.05, -0.05)),
+        (BASE, 0.9, -0.05),
+        *((SMALL, 0.1, drift) for drift in (0.08, -0.08)),
+        *((SMALL, 0.5, drift) for drift in (0.14, -0.14)),
+    ],
+)
+def test_drifts_are_found_and_dated(base, share, drift):
+    """Of five points on a large baseline; on a small one of eight, at a share of a half of 14."""
     generator = np.random.default_rng(2)
-    tests = [drift_test(*sequence(generator, share, drift, start=100)) for _ in range(20)]
+    found = (sequence(generator, share, drift, start=100, base=base) for _ in range(20))
+    tests = [drift_test(*some) for some in found]
     alarms = [test.alarm for test in tests]
     assert sum(alarm is not None and alarm >= 100 for alarm in alarms) >= 19
     since = [test.since for test in tests if test.since is not None]

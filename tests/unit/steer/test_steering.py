@@ -243,6 +243,23 @@ def test_a_vector_that_moves_harmless_requests_too_is_warned_of_at_once(tmp_path
 def test_a_vector_that_leaves_harmless_requests_alone_is_selective():
     wanted, moved = Interval(0.4, 0.3, 0.5), Interval(-0.3, -0.4, -0.2)
     assert Selectivity(wanted, Interval(-0.04, -0.05, -0.03)).is_selective
-    assert Selectivity(wanted, Interval(-0.1, -0.3, 0.1)).is_selective
     assert not Selectivity(wanted, moved).is_selective
+    assert not Selectivity(wanted, Interval(-0.13, -0.27, 0.01)).is_selective  # 0 is in it
     assert not Selectivity(Interval(0.0, -0.1, 0.1), Interval(0.0, 0.0, 0.0)).is_selective
+
+
+@pytest.mark.parametrize(
+    ("harmless", "told"),
+    [
+        (Interval(-0.13, -0.27, 0.01), "not selective"),
+        (Interval(-0.03, -0.09, 0.03), "more than 0.05 nats cannot be excluded"),
+        (Interval(0.03, 0.01, 0.05), ""),
+    ],
+)
+def test_what_harmless_requests_do_is_told_by_value_and_by_interval(
+    tmp_path, monkeypatch, harmless, told
+):
+    moves = Selectivity(Interval(0.4, 0.3, 0.5), harmless)
+    monkeypatch.setattr("moralscope.steer.make.measure_selectivity", lambda *_: moves)
+    lines = make_vector("scripted", layers="2-3", save=tmp_path / "v.safetensors").warnings
+    assert [told in line for line in lines[1:]] == [True] * bool(told)

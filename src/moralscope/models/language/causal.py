@@ -65,13 +65,13 @@ class CausalModel(LocalGenerator):
         """Whether the folder brings a chat template."""
         return self._template.has_chat
 
-    def prompt(self, text: str, *, chat: bool) -> str:
-        """Return a person's text as the model reads it: through its chat template, or plainly."""
+    def prompt(self, *turns: str, chat: bool) -> str:
+        """Return what was said as the model reads it: through its chat template, or plainly."""
         if not chat:
-            return self._template.plain(text)
+            return self._template.plain(*turns)
         if not self._template.has_chat:
             raise InputError(f"'{self.name}' brings no chat template", "use --form plain")
-        return self._template.chat(text)
+        return self._template.chat(*turns)
 
     def log_probabilities(
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]

@@ -10,6 +10,7 @@ from typing import Any
 from moralscope.core.errors import StoreError, error_line
 from moralscope.models.adapters import is_adapter, read_adapter
 from moralscope.models.language.conversion import resolve_base
+from moralscope.models.language.decoding import as_messages
 from moralscope.models.store import Progress
 
 
@@ -32,12 +33,12 @@ class ChatTemplate:
             text = text.replace(token, f"{token[0]} {token[1:]}")
         return text
 
-    def chat(self, text: str) -> str:
-        """Return a person's turn and the opening of the model's, as the template writes them."""
-        turn = [{"role": "user", "content": self.plain(text)}]
+    def chat(self, *turns: str) -> str:
+        """Return turns and the opening of the model's next one, as the template writes them."""
+        messages = as_messages([self.plain(turn) for turn in turns])
         try:
             written: str = self._tokenizer.apply_chat_template(
-                turn, tokenize=False, add_generation_prompt=True
+                messages, tokenize=False, add_generation_prompt=True
             )
         except Exception as error:  # whatever a template raises means the same to a user
             line = error_line(error, 160)

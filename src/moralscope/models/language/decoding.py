@@ -6,6 +6,7 @@ nothing and knows no model.
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import cycle
 from typing import Any
 
 from moralscope.core.errors import InputError
@@ -21,6 +22,18 @@ def check_layers(model: LanguageModel, layers: Iterable[int]) -> None:
         if not 1 <= layer <= model.layers:
             problem = f"{model.name} has no layer {layer}"
             raise InputError(problem, f"its layers are 1 to {model.layers}")
+
+
+class Talk(str):
+    """A prompt of several turns, a person's and the model's in turn, as a JSON list."""
+
+    __slots__ = ()
+
+
+def as_messages(turns: Iterable[str]) -> list[dict[str, str]]:
+    """Return turns as chat templates and servers take them: a person's and the model's in turn."""
+    roles = cycle(("user", "assistant"))
+    return [{"role": role, "content": turn} for turn, role in zip(turns, roles, strict=False)]
 
 
 def check_request(prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]) -> None:

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
-from moralscope.models.language.decoding import check_request, sentence_end
+from moralscope.models.language.decoding import Talk, as_messages, check_request, sentence_end
 from moralscope.models.language.dialects import refused_field, split_endpoint
 from moralscope.models.language.http_client import (
     client_settings,
@@ -168,10 +168,10 @@ class EndpointGenerator:
 
     def _body(self, prompt: str, decoding: Decoding, seed: int) -> dict[str, Any]:
         greedy = decoding.strategy == "greedy"
-        text = prompt.encode("utf-8", "replace").decode("utf-8")
+        turns = json.loads(prompt) if isinstance(prompt, Talk) else [prompt]
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": "user", "content": text}],
+            "messages": as_messages([t.encode("utf-8", "replace").decode() for t in turns]),
             "n": decoding.count,
             "max_tokens": decoding.max_tokens,
             "temperature": 0 if greedy else decoding.temperature,

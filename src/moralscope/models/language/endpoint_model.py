@@ -21,6 +21,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import LanguageModel, Matrix
 from moralscope.core.records import Continuation, Decoding
+from moralscope.models.language.decoding import Talk
 from moralscope.models.language.endpoint import EndpointError, EndpointGenerator, EndpointOptions
 from moralscope.models.store import Store
 
@@ -48,11 +49,11 @@ class EndpointModel(EndpointGenerator):
         if not self._dialect.has_log_probabilities:
             self._warn("gives no log-probabilities")
 
-    def prompt(self, text: str, *, chat: bool) -> str:
-        """Return the text: an endpoint is always asked in its chat form."""
+    def prompt(self, *turns: str, chat: bool) -> str:
+        """Return the turns as one text: an endpoint is always asked in its chat form."""
         if not chat:
             raise InputError(f"'{self.name}' is asked through its chat form", "use --form chat")
-        return text
+        return Talk(json.dumps(turns)) if turns[1:] else turns[0]
 
     def log_probabilities(
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]

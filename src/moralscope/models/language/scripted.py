@@ -156,9 +156,9 @@ class ScriptedModel:
                 raise InputError(f"'{part[:60]}' is not a number", f"write {key}=0.5") from None
         return cls(PlantedBias(**planted))
 
-    def prompt(self, text: str, *, chat: bool) -> str:
-        """Return the text itself: it reads both forms alike."""
-        return text
+    def prompt(self, *turns: str, chat: bool) -> str:
+        """Return the text itself, the model's own turns quoted: it reads both forms alike."""
+        return "\n".join(f"You answered: {turn}" if n % 2 else turn for n, turn in enumerate(turns))
 
     def generate(
         self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
