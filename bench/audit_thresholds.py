@@ -82,7 +82,7 @@ def main() -> None:
     for name, rows in parts.items():
         asked = (rows.alone > fine)[~rows.bad].mean()
         print(f"{name} ({len(rows.bad)}); rules are asked about {asked:.3f} of the fine ones")
-        for limit in sorted({bad, 0.5, 0.6, 0.65, 0.7}):
+        for limit in sorted({bad, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9}):
             print(f"  bad {limit}: {rows.figures(limit, fine)}")
     if given.write:
         path = Path(given.experts, "expert.json")
