@@ -49,7 +49,7 @@ for line in sys.stdin:
 
 
 def memory(field: str) -> float:
-    """Return VmRSS or VmHWM (the highest ever) of this process in GB."""
+    """Return a field of this process's memory in GB: VmRSS, RssAnon (without mapped files)."""
     lines = Path("/proc/self/status").read_text("utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1e6
 
@@ -140,7 +140,8 @@ def speed(threads: int, llama: str | None, rounds: int) -> None:
             f"{name}: median {np.median(wall):.2f} s, best {wall.min():.2f} s "
             f"({read / wall.min():.0f} tokens/s), CPU seconds {np.median(used):.2f}"
         )
-    print(f"memory {memory('VmRSS'):.2f} GB, highest {memory('VmHWM'):.2f} GB")
+    mapped = memory("RssFile")
+    print(f"memory {memory('RssAnon'):.2f} GB, and {mapped:.2f} GB of files that it can give back")
     if server:
         server.kill()
 
