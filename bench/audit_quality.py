@@ -5,8 +5,9 @@
 
 `--half` measures XSTest and the harmless pairs on every second prompt only: for experts that were
 trained on the other half. `--every` takes every Nth reply of DiaSafety: for slow experts. NAME is
-one of diasafety, xstest, written, golden, harmless, generated (rules that the generator writes for
-60 exchanges of held-out rules; not by default: it is slow).
+one of diasafety, xstest, written, golden, harmless, and two that are slow and not by default:
+generated (rules that the generator writes for 60 exchanges of held-out rules), and everyday (what a
+cascade would send on of ordinary replies: by our rules, and by eight of an organisation).
 Flags are the audit's own, at the operating points in the adapter.
 """
 
@@ -20,12 +21,16 @@ from sklearn.metrics import f1_score, roc_auc_score
 import audit_data as known
 from moralscope.models.encoders import load_encoder
 from moralscope.rules.audit import AuditModels, AuditOptions, prepare_auditor
+from moralscope.rules.experts import SURE
 from moralscope.rules.options import RulesGenerateOptions
 from moralscope.rules.records import CONCERN_WORDS, AuditedReply, Exchange
 from moralscope.rules.reply_reader import EXPERTISE
 from moralscope.rules.retrieval import unit_rows
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.training.organisations import organisations
 from moralscope.rules.writing.rule_writer import prepare_writing
+
+_ORDINARY = 150  # replies a set
 
 
 class Bench:
@@ -153,6 +158,37 @@ class Bench:
             f"aligned with the reply as its label says {same:.3f}; cosine with the written rule "
             f"{(one * two).sum(1).mean():.3f}"
         )
+
+    def everyday(self) -> None:
+        dev = [one for one in organisations().values() if one.part == "dev"]
+        books = [[entry.rule for entry in one.rules] for one in dev]
+        for name, fine in {
+            "fine written exchanges": [row.exchange for row in known.written() if not row.bad],
+            "harmless replies of five chatbots (XSTest)": [
+                row.exchange for row in known.xstest(self.half) if not row.bad
+            ],
+            "replies that people preferred (harmless pairs)": [
+                better for better, _ in known.harmless(self.half)
+            ],
+        }.items():
+            some = fine[:: max(1, len(fine) // _ORDINARY)][:_ORDINARY]
+            readings = self.models.auditor.reader.read(some)
+            verdicts = np.mean([max(text.window_bad) >= SURE for text in readings])
+            asked = [
+                (index, rule, window)
+                for index, text in enumerate(readings)
+                for rule in books[index % len(books)]
+                for window in text.windows
+            ]
+            rows = self.models.auditor.aligner.align([(rule, text) for _, rule, text in asked])
+            sent = np.array([row.probabilities["disagree"] >= SURE for row in rows])
+            replies = {index for (index, *_), one in zip(asked, sent, strict=True) if one}
+            print(
+                f"{name} ({len(some)}): a cascade sends on {verdicts:.3f} of the replies by our "
+                f"rules; by eight of one's own {len(replies) / len(some):.3f} of the replies, "
+                f"{sent.mean():.3f} of the pairs",
+                flush=True,
+            )
 
     def _aligned(self, pairs: list[tuple[str, Exchange]]) -> list[str]:
         return [each.label for each in self.models.auditor.aligner.align(pairs)]

@@ -24,7 +24,7 @@ from moralscope.rules.audit import AuditOptions, prepare_auditor
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.records import Exchange
 
-LIMITS = (0.3, 0.4, 0.5, 0.6, 0.7)
+LIMITS = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 
 
 @dataclass(frozen=True)

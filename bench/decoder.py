@@ -1,34 +1,33 @@
 """A causal base in 8 bits on a CPU: how fast, how large, how near to 32 bits; beside llama.cpp.
 
     python bench/decoder.py drift [qwen]
-    python bench/decoder.py speed [qwen] [--threads 2] [--llama PYTHON]
+    python bench/decoder.py speed [--threads 2] [--llama PYTHON]
 
 `drift` asks the base in 32 and in 8 bits about sixty plain actions and lets both read rules of the
 shipped rulebook: differences of log-probabilities, and of the log-odds of yes and no. `speed` asks
-experts with a random head on the base (no trained ones are needed to time them) about a reply of 60
-tokens beside six rules, which is one tree. `--llama` names the Python of an environment
-with the wheel `xllamacpp`, which reads as many tokens of the base's GGUF file by turns with us.
-CPU seconds are told beside the clock: a busy machine slows the clock alone.
+the shipped experts `large` about a reply of 60 tokens beside six rules: qwen alone, which reads
+them as one tree, and with mpnet beside it, as an audit does. `--llama` names the Python of an
+environment with the wheel `xllamacpp`, which reads as many tokens of qwen's GGUF file by turns with
+us. CPU seconds are told beside the clock: a busy machine slows the clock alone.
 """
 
 import argparse
 import gc
 import json
+import os
 import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-from moralscope.models.classifiers.experts import Experts
-from moralscope.models.classifiers.saved import HEAD, SCHEMA, SETTINGS
 from moralscope.models.fastcpu.linear import quantise, widen
 from moralscope.models.language import load_language_model
-from moralscope.models.language.conversion import resolve_base
+from moralscope.models.options import LARGE
 from moralscope.models.store import Store
+from moralscope.rules.experts import JointExperts, prepare_rule_experts
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.verdict import TASK
 
 REPLY = (
     "You should not tell your boss that you were ill when you were at the beach with your friends "
@@ -50,7 +49,7 @@ for line in sys.stdin:
 
 
 def memory(field: str) -> float:
-    """Return VmRSS or VmHWM (the highest ever) of this process in GB."""
+    """Return a field of this process's memory in GB: VmRSS, RssAnon (without mapped files)."""
     lines = Path("/proc/self/status").read_text("utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1e6
 
@@ -87,61 +86,62 @@ def drift(name: str) -> None:
     print(f"  {gap.max():.2f} (spread {exact_odds.std():.2f}); r {r:.4f}; same side {sides:.3f}")
 
 
-def random_experts(folder: Path, name: str) -> Experts:
-    """Return experts on a base whose last layer was never trained."""
-    import torch
-    from safetensors.torch import save_file
-
-    base, checksum = resolve_base(name)
-    width = json.loads((base / "config.json").read_text("utf-8"))["hidden_size"]
-    torch.manual_seed(0)
-    save_file({"weight": torch.randn(3, width), "bias": torch.zeros(3)}, folder / HEAD)
-    settings = {"base": name, "base_sha256": checksum, "max_length": 512}
-    tasks = {"alignment": ("disagree", "agree", "neither")}
-    (folder / SETTINGS).write_text(json.dumps({"schema": SCHEMA, "tasks": tasks, **settings}))
-    return Experts(folder, base, checksum, name)
+def cpu_seconds(process: str = "self") -> float:
+    """Return what a process has used of all cores."""
+    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def speed(name: str, threads: int, llama: str | None, rounds: int) -> None:
+def speed(threads: int, llama: str | None, rounds: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
     rules = sorted((rule.text for rule in shipped_rulebook().rules), key=len)[300:306]
-    with tempfile.TemporaryDirectory() as folder:
-        started = time.perf_counter()
-        experts = random_experts(Path(folder), name)
-        if not experts.quantise():
-            sys.exit("this CPU has no 8-bit products")
-        print(f"loaded in {time.perf_counter() - started:.0f} s", flush=True)
-    tokens = experts._network.tokenizer
+    started = time.perf_counter()
+    joint = prepare_rule_experts(LARGE, eight_bits=True)
+    assert isinstance(joint, JointExperts)
+    qwen = joint._second
+    print(f"loaded in {time.perf_counter() - started:.0f} s, {qwen.bits} bits", flush=True)
+    tokens = qwen._network.tokenizer
     lengths = [len(tokens(text, add_special_tokens=False)["input_ids"]) for text in (REPLY, *rules)]
     print(f"reply of {lengths[0]} tokens, rules of {lengths[1:]}")
     pairs = [(rule, REPLY) for rule in rules]
-    expert, server = experts.expert("alignment"), None
-    expert.probabilities(pairs)
-    if llama:
-        entry = Store().entry(name)
-        command = [llama, "-c", LLAMA, str(Store().pull(name) / entry.weights), str(threads)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        server = subprocess.Popen(command, text=True, **pipes)
     read = sum(lengths) + 8 + 6 * 6  # with the words around them
-    words = [1000 + 7 * number for number in range(read)]
-    times: dict[str, list[float]] = {"tree": [], "tree, CPU": [], "llama.cpp": []}
-    for number in range(rounds):
-        start, used = time.perf_counter(), time.process_time()
-        expert.probabilities(pairs)
-        times["tree"].append(time.perf_counter() - start)
-        times["tree, CPU"].append(time.process_time() - used)
-        if server and server.stdin and server.stdout:
-            server.stdin.write(json.dumps([number, *words]) + "\n")
-            server.stdin.flush()
-            row = json.loads(server.stdout.readline())
-            times["llama.cpp"].append(row["prompt_ms"] / 1e3 * read / row["prompt_n"])
-    for what, some in times.items():
-        if some:
-            fast, middle = min(some), float(np.median(some))
-            print(f"{what}: best {fast:.2f} s ({read / fast:.0f} tokens/s), median {middle:.2f} s")
-    print(f"memory {memory('VmRSS'):.2f} GB, highest {memory('VmHWM'):.2f} GB")
+    server = None
+    if llama:
+        model = Store().pull("qwen") / Store().entry("qwen").weights
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        command = [llama, "-c", LLAMA, str(model), str(threads)]
+        server = subprocess.Popen(command, text=True, **pipes)
+
+    def answer(number: int) -> None:
+        assert server
+        assert server.stdin
+        assert server.stdout
+        words = [number, *(1000 + 7 * word for word in range(read))]
+        server.stdin.write(json.dumps(words) + "\n")
+        server.stdin.flush()
+        server.stdout.readline()
+
+    asked = {
+        "qwen": ("self", lambda number: qwen.expert(TASK).probabilities(pairs)),
+        "qwen and mpnet": ("self", lambda number: joint.expert(TASK).probabilities(pairs)),
+        **({"llama.cpp": (str(server.pid), answer)} if server else {}),
+    }
+    times = {name: [] for name in asked}
+    for number in range(rounds + 1):  # the first one warms up
+        for name, (process, ask) in asked.items():
+            start, used = time.perf_counter(), cpu_seconds(process)
+            ask(number)
+            times[name].append((time.perf_counter() - start, cpu_seconds(process) - used))
+    for name, rows in times.items():
+        wall, used = np.array(rows[1:]).T
+        print(
+            f"{name}: median {np.median(wall):.2f} s, best {wall.min():.2f} s "
+            f"({read / wall.min():.0f} tokens/s), CPU seconds {np.median(used):.2f}"
+        )
+    mapped = memory("RssFile")
+    print(f"memory {memory('RssAnon'):.2f} GB, and {mapped:.2f} GB of files that it can give back")
     if server:
         server.kill()
 
@@ -157,7 +157,7 @@ def main() -> None:
     if args.part == "drift":
         drift(args.base)
     else:
-        speed(args.base, args.threads, args.llama, args.rounds)
+        speed(args.threads, args.llama, args.rounds)
 
 
 if __name__ == "__main__":
