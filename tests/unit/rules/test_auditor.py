@@ -222,6 +222,25 @@ def test_a_small_rulebook_of_ones_own_is_read_whole():
     assert audit.verdict.broken == (far.text,)
 
 
+def test_a_rule_further_from_the_reply_than_another_must_be_surer_unless_that_one_is_broken():
+    table = {("lie", "him"): "disagree", ("kill", "kill him"): "disagree"}
+    made = auditor((), house=(KILL, LIE), table=table, general=False)
+    plain = replace(made, whole=2, evidence=False)
+    # Only the rule about people shares a word with these replies.
+    off, broken = (Exchange("Now?", f"{text} him, people.") for text in ("Greet", "I kill him: do"))
+
+    def named(auditor, reply):
+        (audit,) = auditor.audit([reply])
+        assert audit.verdict.flag == bool(audit.verdict.broken)
+        return set(audit.verdict.broken)
+
+    surer = replace(plain, distance=15.0)
+    assert (named(plain, off), named(surer, off)) == ({LIE.text}, set())
+    assert named(plain, broken) == named(surer, broken) == {KILL.text, LIE.text}
+    (nearest,) = replace(plain, house=Shelf((LIE,)), whole=1, distance=15.0).audit([off])
+    assert nearest.rules[0].limit == pytest.approx(0.389, abs=1e-3)  # below 0.5
+
+
 def test_of_a_long_reply_every_rule_read_whole_gets_its_nearest_windows():
     words = " ".join(["these are fine words"] * 3000) + " I would kill him."
     made = auditor((), house=RULES, top=1, general=False)
