@@ -224,7 +224,8 @@ def test_a_small_rulebook_of_ones_own_is_read_whole():
 
 def test_a_rule_further_from_the_reply_than_another_must_be_surer_unless_that_one_is_broken():
     table = {("lie", "him"): "disagree", ("kill", "kill him"): "disagree"}
-    made = auditor((), house=(KILL, LIE), table=table, general=False)
+    limits = Thresholds(disagree=0.8)
+    made = auditor((), house=(KILL, LIE), table=table, general=False, limits=limits)
     plain = replace(made, whole=2, evidence=False)
     # Only the rule about people shares a word with these replies.
     off, broken = (Exchange("Now?", f"{text} him, people.") for text in ("Greet", "I kill him: do"))
@@ -234,11 +235,13 @@ def test_a_rule_further_from_the_reply_than_another_must_be_surer_unless_that_on
         assert audit.verdict.flag == bool(audit.verdict.broken)
         return set(audit.verdict.broken)
 
-    surer = replace(plain, distance=15.0)
+    surer = replace(plain, distance=20.0)
     assert (named(plain, off), named(surer, off)) == ({LIE.text}, set())
     assert named(plain, broken) == named(surer, broken) == {KILL.text, LIE.text}
-    (nearest,) = replace(plain, house=Shelf((LIE,)), whole=1, distance=15.0).audit([off])
-    assert nearest.rules[0].limit == pytest.approx(0.389, abs=1e-3)  # below 0.5
+    alone = replace(surer, house=Shelf((LIE,)), whole=1)
+    for own, limit in (({}, 0.728), ({LIE.text: 0.95}, 0.95)):
+        (audit,) = replace(alone, rule_limits=own).audit([off])
+        assert audit.rules[0].limit == pytest.approx(limit, abs=1e-3)
 
 
 def test_of_a_long_reply_every_rule_read_whole_gets_its_nearest_windows():
