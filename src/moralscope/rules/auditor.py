@@ -231,7 +231,7 @@ class Auditor:
                 # Every broken rule counts, as far as it is over its own limit.
                 judgment = judgments[asked[number][0]]
                 gauge = judgment.verdict.gauge
-                (finding,) = (row for row in judgment.findings if row.text == rule)
+                finding = next(row for row in judgment.findings if row.text == rule)
                 limit = limit_of(finding, self.thresholds)
                 chance = moved(
                     row.probabilities["disagree"], limit, gauge.limit if gauge else limit
