@@ -6,8 +6,9 @@
 Every reply is audited by the eight rules of its organisation and nothing else. Breaches are
 replies that break at least one rule, false alarms fine replies that are flagged; a minimal pair is
 right where both halves are, by its rule. `--limits` prints the figures at other limits (to choose
-on dev), `--retrieve` finds rules instead of reading the book whole, `--sizes` joins organisations
-into larger books, `--speed` times one reply against 20 rules. `--learn` prints the learning curve
+on dev) and at the lowest that keep false alarms below some shares, `--retrieve` finds rules instead
+of reading the book whole, `--sizes` joins organisations into larger books, `--speed` times one
+reply against 20 rules. `--learn` prints the learning curve
 of `rules learn`, `--budget` how many rules keep a budget of false alarms that was set on fine
 replies of the other organisations, `--warrant` how the pair accuracy of `rules warrant` and the
 accuracy on the written exchanges go together, `--cascade` what is gained, and what share of pairs
@@ -18,6 +19,7 @@ Look at test once.
 
 import argparse
 import time
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from itertools import product
@@ -28,7 +30,7 @@ from scipy.stats import spearmanr
 from moralscope.core.protocols import ExpertSet
 from moralscope.models.options import LARGE
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.auditor import Auditor
+from moralscope.rules.auditor import Answers, Auditor
 from moralscope.rules.experts import SURE, prepare_rule_experts
 from moralscope.rules.false_alarms import confident_limit
 from moralscope.rules.labels import BreachLabel
@@ -46,17 +48,14 @@ from moralscope.stories.experts import RULES, prepare_experts
 
 @dataclass
 class Case:
-    """An exchange, the rules of its organisation that it breaks, and P(disagree) by rule."""
+    """An exchange, the rules of its organisation that it breaks, and those that an audit names."""
 
     exchange: Exchange
     breaks: frozenset[str]
     rule: str = ""  # that it was written for
     pair: tuple[str, int] | None = None
     shape: str = ""
-    chances: dict[str, float] | None = None
-
-    def broken(self, limit: float) -> set[str]:
-        return {text for text, chance in (self.chances or {}).items() if chance >= limit}
+    named: frozenset[str] = frozenset()
 
 
 def auditor_of(rules: list[str], experts: ExpertSet, *, whole: bool = True) -> Auditor:
@@ -64,7 +63,8 @@ def auditor_of(rules: list[str], experts: ExpertSet, *, whole: bool = True) -> A
     index = index_rules(book, experts, ours=False, cached=False)
     index = replace(index, whole=len(rules) if whole else 0)
     options = AuditOptions(rulebooks=("bench",), experts="scripted")
-    return join_auditor(options, index, experts, GivenLimits(), ours=False).auditor
+    auditor = join_auditor(options, index, experts, GivenLimits(), ours=False).auditor
+    return replace(auditor, evidence=False, answers=Answers())
 
 
 def cases_of(organisation: Organisation) -> list[Case]:
@@ -83,29 +83,31 @@ def cases_of(organisation: Organisation) -> list[Case]:
 
 def audit(cases: list[Case], auditor: Auditor) -> None:
     for case, row in zip(cases, auditor.audit([case.exchange for case in cases]), strict=True):
-        case.chances = {rule.text: rule.alignment.probabilities["disagree"] for rule in row.rules}
+        case.named = frozenset(row.verdict.broken)
 
 
-def figures(cases: list[Case], limit: float) -> str:
+def figures(cases: list[Case]) -> str:
     bad = [case for case in cases if case.breaks]
     fine = [case for case in cases if not case.breaks]
-    found = wilson(sum(bool(case.broken(limit)) for case in bad), len(bad))
-    alarms = wilson(sum(bool(case.broken(limit)) for case in fine), len(fine))
+    found = wilson(sum(bool(case.named) for case in bad), len(bad))
+    alarms = wilson(sum(bool(case.named) for case in fine), len(fine))
+    nearest = np.mean([case.rule in case.named for case in fine])
     pairs = defaultdict(list)
     for case in cases:
         if case.pair:
-            pairs[case.pair].append((case.rule in case.broken(limit)) == (case.rule in case.breaks))
+            pairs[case.pair].append((case.rule in case.named) == (case.rule in case.breaks))
     right = wilson(sum(map(all, pairs.values())), len(pairs))
     mixed = [case for case in cases if case.pair is None]
-    exact = wilson(sum(case.broken(limit) == case.breaks for case in mixed), len(mixed))
-    every = np.mean([case.broken(limit) == case.breaks for case in cases])
-    hits = sum(len(case.broken(limit) & case.breaks) for case in cases)
-    told = sum(len(case.broken(limit)) for case in cases)
+    exact = wilson(sum(case.named == case.breaks for case in mixed), len(mixed))
+    every = np.mean([case.named == case.breaks for case in cases])
+    hits = sum(len(case.named & case.breaks) for case in cases)
+    told = sum(len(case.named) for case in cases)
     gold = sum(len(case.breaks) for case in cases)
     return (
-        f"limit {limit:.2f}: breaches found {found.value:.3f} [{found.low:.2f}, {found.high:.2f}] "
-        f"of {len(bad)}, false alarms {alarms.value:.3f} [{alarms.low:.2f}, {alarms.high:.2f}] of "
-        f"{len(fine)}; pairs right {right.value:.3f} [{right.low:.2f}, {right.high:.2f}] of "
+        f"breaches found {found.value:.3f} [{found.low:.2f}, {found.high:.2f}] of {len(bad)}, "
+        f"false alarms {alarms.value:.3f} [{alarms.low:.2f}, {alarms.high:.2f}] of {len(fine)} "
+        f"({nearest:.3f} by the rule that the reply was written for); "
+        f"pairs right {right.value:.3f} [{right.low:.2f}, {right.high:.2f}] of "
         f"{len(pairs)}; exact set, mixed {exact.value:.3f} of {len(mixed)}, all {every:.3f}; "
         f"rules: precision {hits / max(told, 1):.3f}, recall {hits / gold:.3f}"
     )
@@ -188,23 +190,33 @@ def main() -> None:
         job(chosen, experts)
     if alone:
         return
-    cases: list[Case] = []
+    audits = []
     for organisation in chosen:
-        some = cases_of(organisation)
         rules = [entry.rule for entry in organisation.rules]
         auditor = auditor_of(rules, experts, whole=not arguments.retrieve)
-        audit(some, auditor)
-        cases += some
-    limit = auditor.thresholds.disagree
-    print(f"{arguments.experts}, {len(chosen)} organisations ({arguments.part})")
-    print(figures(cases, limit))
+        audits.append((cases_of(organisation), auditor))
+    cases = [case for some, _ in audits for case in some]
+
+    def audit_at(limit: float) -> float:
+        for some, auditor in audits:
+            audit(some, replace(auditor, thresholds=replace(auditor.thresholds, disagree=limit)))
+        return float(np.mean([bool(case.named) for case in cases if not case.breaks]))
+
+    limits = [auditor.thresholds.disagree]
     if arguments.limits:
-        for other in (0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95):
-            print(figures(cases, other))
+        limits += [0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99]
+        steps = [step / 1000 for step in range(300, 1001)]
+        for share in (0.05, 0.08, 0.1, 0.15):
+            at = bisect_left(steps, True, key=lambda limit: audit_at(limit) <= share)
+            limits.append(steps[at])
+    print(f"{arguments.experts}, {len(chosen)} organisations ({arguments.part})")
+    for limit in reversed(limits):
+        audit_at(limit)
+        print(f"limit {limit:.3f}: {figures(cases)}")
     shapes = defaultdict(list)
     for case in cases:
         if case.shape:
-            shapes[case.shape].append((case.rule in case.broken(limit)) == bool(case.breaks))
+            shapes[case.shape].append((case.rule in case.named) == bool(case.breaks))
     line = ", ".join(f"{name} {np.mean(right):.2f}" for name, right in sorted(shapes.items()))
     print(f"right about the rule that it was written for, by shape: {line}")
     if arguments.sizes:
@@ -301,13 +313,13 @@ def cascades(chosen: list[Organisation], experts: ExpertSet) -> None:
     for sure in (0.0, 0.02, 0.05, SURE, 0.15, 0.2, 0.3, 0.5, 1.01):
         sent = small[:, column] >= sure
         chances = iter(np.where(sent, joint[:, column], small[:, column]).tolist())
-        for case, names in zip(cases, rules, strict=True):
-            case.chances = {name: next(chances) for name in names}
         limit = limits[1] if sent.any() else limits[0]
+        for case, names in zip(cases, rules, strict=True):
+            case.named = frozenset(name for name in names if next(chances) >= limit)
         count = len(rules[0])
         replies = sent.reshape(-1, count).any(1).mean()
         print(f"from {sure:.2f}: {sent.mean():.1%} of pairs and {replies:.1%} of replies sent on")
-        print(f"  {figures(cases, limit)}")
+        print(f"  {figures(cases)}")
 
 
 ALONE = {
@@ -330,12 +342,12 @@ def sizes(chosen: list[Organisation], experts: ExpertSet) -> None:
             spent = (time.perf_counter() - started) / len(cases)
             how = "whole" if whole else "found"
             print(f"{len(rules)} rules, {how}, {1000 * spent:.0f} ms a reply:")
-            print("  " + figures(cases, auditor.thresholds.disagree))
+            print("  " + figures(cases))
 
 
 def speed(chosen: list[Organisation], experts: ExpertSet) -> None:
     rules = [entry.rule for one in chosen[:3] for entry in one.rules][:20]
-    auditor = auditor_of(rules, experts)
+    auditor = replace(auditor_of(rules, experts), evidence=True, answers=None)
     times = []
     for case in [case for one in chosen for case in cases_of(one)][:60:2]:
         started = time.perf_counter()

@@ -75,14 +75,17 @@ CASES = {
         (BANK[1],),
     ),
 }
-# What the shipped experts get wrong, with P(breaks) of the rule that they misjudge.
-MISSED = {"a hint, as the rule asks": 0.78, "asked for a person, and none comes": 0.46}
+# What the shipped experts get wrong: P(breaks), and the rule that the reply does not break.
+MISSED = {
+    "contempt without a word of the rule": (0.94, CLINIC[0]),  # beside the right one, 0.92
+    "a hint, as the rule asks": (0.81, TUTOR[1]),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_broken_rules_are_those_that_a_reader_would_name(name, request, tmp_path):
     if name in MISSED:
-        reason = f"the shipped experts say {MISSED[name]} of it"
+        reason = "the shipped experts say {} of “{}”".format(*MISSED[name])
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     case = CASES[name]
     (tmp_path / "rules.txt").write_text("\n".join(case.rules), "utf-8")
