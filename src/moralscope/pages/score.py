@@ -161,7 +161,7 @@ def _summary(record: RunRecord, rows: Sequence[Mark]) -> list[str]:
         overlaps = sum(above.span[0] <= below.span[1] for above, below in pairwise(rows))
         lines.append(
             f"In {overlaps:,} of {len(rows) - 1:,} pairs of neighbours in the ranking the "
-            "intervals overlap: do not read an order into those."
+            "intervals overlap: their order is uncertain."
         )
     return lines
 
