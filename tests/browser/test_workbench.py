@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -190,6 +191,69 @@ def test_several_replies_are_marked_at_once_and_undone_at_once(bench, site):
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#saved")).to_have_text("Nothing saved")
     assert remarks(page, site, name) == []
+
+
+def test_replies_are_filtered_by_rule_and_found_by_their_notes(bench):
+    page, _, rows = bench(200)
+    menu = page.get_by_label("Filter by rule or concern")
+    named = Counter(row.verdict.lead for row in rows if row.verdict.flag and row.verdict.lead)
+    (rule, count), *_ = named.most_common()
+    words = menu.locator("option").all_inner_texts()
+    assert words == ["All rules and concerns", *(f"{r} ({n})" for r, n in named.most_common())]
+    menu.select_option(f"rule {rule}")
+    expect(page.locator("#shown")).to_have_text(f"{count} of 200 shown")
+    page.keyboard.press("n")
+    page.keyboard.type("Ask the captain.")
+    page.keyboard.press("Tab")
+    expect(page.locator("#saved")).to_have_text("Saved: 1 reply, 0 labels")
+    menu.select_option("")
+    page.get_by_label("Search replies").fill("the captain")
+    expect(page.locator("#shown")).to_have_text("1 of 200 shown")
+    assert_accessible(page)
+    page.locator("#limits > summary").click()
+    page.locator("#slide-flag").fill("1")
+    expect(menu.locator("option")).to_have_count(1)  # nothing is flagged now
+
+
+def test_the_named_rule_of_several_replies_is_labelled_by_one_choice_and_undone_by_one(bench, site):
+    page, name, rows = bench(60)
+    named = Counter(row.verdict.lead for row in rows if row.verdict.flag and row.verdict.lead)
+    (rule, count), *_ = named.most_common()
+    page.get_by_label("Filter by rule or concern").select_option(f"rule {rule}")
+    page.get_by_role("button", name="Select all shown").click()
+    expect(page.locator("#saved")).to_have_text("Nothing saved")
+    page.locator("#bulk").get_by_role("button", name="Not broken").click()
+    saved = f"Saved: {count} replies, {count} labels"
+    expect(page.locator("#saved")).to_have_text(saved)
+    labels = [label for remark in remarks(page, site, name) for label in remark["labels"]]
+    assert labels == [{"rule": rule, "broken": False}] * count
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#saved")).to_have_text("Nothing saved")
+    page.get_by_label("Filter by rule or concern").select_option("")
+    page.get_by_role("button", name="Select all shown").click()
+    page.locator("#bulk").get_by_role("button", name="Broken", exact=True).click()
+    flagged = sum(named.values())  # what names no rule gets no label
+    expect(page.locator("#saved")).to_have_text(f"Saved: {flagged} replies, {flagged} labels")
+    assert_fits(page)
+
+
+def test_an_address_opens_one_reply_under_the_same_filters(bench, site, open_page):
+    page, name, rows = bench(60)
+    page.get_by_label("Filter by verdict").select_option("flagged")
+    page.get_by_label("Search replies").fill("lie about it")
+    row = page.locator("#replies [data-at]").nth(2)
+    chosen = row.locator(".c-id").inner_text()
+    row.click()
+    address = f"/audit?run={name}&q=lie+about+it&verdict=flagged&reply={chosen}"
+    wait_until(page, "(end) => location.href.endsWith(end)", address)
+    other = open_page(site + address)
+    expect(other.locator("#position")).to_have_text(page.locator("#position").inner_text())
+    expect(other.locator("article.verdict")).to_have_attribute("aria-label", f"Reply {chosen}")
+    flagged = sum(row.verdict.flag for row in rows)
+    expect(other.locator("#shown")).to_have_text(f"{flagged} of 60 shown")
+    gone = open_page(f"{site}/audit?run={name}&rule=rule+Nobody+knows+it.&reply=999")
+    expect(gone.locator("#shown")).to_have_text("60 replies")
+    expect(gone.locator("#position")).to_have_text("1 of 60")
 
 
 def test_a_slider_decides_anew_at_once_and_resets(bench):
