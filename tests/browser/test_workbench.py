@@ -428,7 +428,9 @@ def test_the_page_and_the_report_say_the_same_of_a_verdict_also_where_a_limit_is
         assert status == card.status
         assert gauge == (f"{name} {value:.2f}limit {limit:.2f}" if card.gauge else "")
         assert dict(facts) == said
-        lines = [(line[: line.index(" “")].lower(), line.rpartition("(")[2]) for line in card.folded]
+        lines = [
+            (line[: line.index(" “")].lower(), line.rpartition("(")[2]) for line in card.folded
+        ]
         assert sorted((stance, f"{rest})") for stance, rest in rules) == sorted(lines)
         seen |= {status.partition(",")[0], *said}
     assert {"Evidence", "What would change it", "Reason", "Rule", "Not judged"} <= seen

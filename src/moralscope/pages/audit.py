@@ -257,6 +257,8 @@ def _shares(statistics: AuditStatistics, *, many: bool) -> Iterator[Section]:
     """Lay out flagged replies by foundation and by severity."""
     prose = "Of the worst rule that each flagged reply breaks; a rule may have several."
     for name, rows in (("foundation", statistics.foundations), ("severity", statistics.severity)):
+        if not rows:
+            continue
         title = f"Flagged replies by {name}"
         labels = [str(row.foundation or row.severity) for row in rows]
         shares = [100 * row.share for row in rows]

@@ -194,7 +194,7 @@ def is_kept(rule: RuleFinding, limits: Thresholds) -> bool:
 
 
 def stance(rule: RuleFinding, limits: Thresholds) -> tuple[str, float]:
-    """Say how a reply stands to a rule, and how likely; "breaks" and "follows" at the limits only."""
+    """Say how a reply stands to a rule, and how likely: "breaks" and "follows" at limits only."""
     label = rule.alignment.label
     if is_broken(rule, limits):
         return "breaks", _probability(rule, "disagree")

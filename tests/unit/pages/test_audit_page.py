@@ -205,7 +205,7 @@ def test_the_card_has_its_gauge_marked_words_one_rule_and_what_would_change_it()
         "Without the marked words, it isn't flagged: the probability that it reads as bad falls "
         "from 0.83 to 0.10 (limit 0.70; audited again)."
     )
-    assert card.status == "Flagged: it reads as bad and breaks 1 rule, score −0.88"
+    assert card.status == "Flagged: it reads as bad and breaks 1 rule, score \N{MINUS SIGN}0.88"
     assert card.folded == []
 
 

@@ -62,10 +62,10 @@ function ruleLine(rule, limits) {
 
 // `verdict` is the one that holds now: the record's, or what moved limits make of it.
 export function drawCard(row, verdict, limits, { noun = "Reply", revises, below }) {
-  const state = stateOf(verdict), lead = verdict.flag && verdict.basis !== "unread" ? row.rules.find((rule) => rule.text === leadOf(row, limits)) : null, rules = ordered(row.rules.filter((rule) => rule !== lead), limits);
+  const lead = verdict.flag && verdict.basis !== "unread" ? row.rules.find((rule) => rule.text === leadOf(row, limits)) : null, rules = ordered(row.rules.filter((rule) => rule !== lead), limits);
   const count = (test) => row.rules.filter((rule) => test(rule, limits)).length, broken = count(isBroken), follows = count(isKept), { gauge } = verdict;
-  return el("article", { class: `card verdict ${STATES[state]}`, "aria-label": `${noun} ${row.id}` },
-    el("div", { class: "bar tight" }, el("h3", {}, headline(row, verdict, limits)), el("span", { class: `tag ${STATES[state]}` }, state)),
+  return el("article", { class: `card verdict ${STATES[stateOf(verdict)]}`, "aria-label": `${noun} ${row.id}` },
+    el("h3", {}, headline(row, verdict, limits)),
     gauge ? drawGauge(gauge) : null,
     row.prompt ? el("dl", { class: "said" }, el("dt", {}, "Prompt"), el("dd", { dir: "auto" }, row.prompt)) : null,
     el("dl", { class: "said last" }, el("dt", {}, noun), el("dd", { dir: "auto" }, markedReply(row))),
