@@ -199,7 +199,7 @@ def test_replies_are_filtered_by_rule_and_found_by_their_notes(bench):
     named = Counter(row.verdict.lead for row in rows if row.verdict.flag and row.verdict.lead)
     (rule, count), *_ = named.most_common()
     words = menu.locator("option").all_inner_texts()
-    assert words == ["All rules and concerns", *(f"{r} ({n})" for r, n in named.most_common())]
+    assert words == ["All rules", *(f"{r} ({n})" for r, n in named.most_common())]
     menu.select_option(f"rule {rule}")
     expect(page.locator("#shown")).to_have_text(f"{count} of 200 shown")
     page.keyboard.press("n")

@@ -203,7 +203,7 @@ def _table(record: RunRecord, rows: Sequence[ActionScore], dropped: int) -> Tabl
     for cell, scored in zip(cells, rows, strict=True):
         cell.extend(scored.prompts)
     note = f"{dropped:,} in the middle are in the run record only." if dropped else ""
-    return Table("Scores", columns, cells, details, note, ends=_TERMINAL_ENDS)
+    return Table("All actions", columns, cells, details, note, ends=_TERMINAL_ENDS)
 
 
 def _map(record: RunRecord, shown: Sequence[ActionScore], rows: Sequence[Mark]) -> list[Section]:
