@@ -324,7 +324,7 @@ def test_a_budget_of_false_alarms_is_set_on_an_earlier_audit_and_names_its_rules
     expect(page.locator("#spent")).to_contain_text("2 of 150 benign replies are flagged")
     page.get_by_label("Flag at most").select_option("0.005")
     page.get_by_role("button", name="Set the limit").click()
-    expect(page.locator("#limits-trouble")).to_contain_text("give at least 199")
+    expect(page.locator("#limits-trouble")).to_contain_text("choose at least 199")
     assert_accessible(page)
 
 
@@ -353,7 +353,7 @@ def test_50000_rows_scroll_smoothly_because_few_are_in_the_document(site, open_p
         document.getElementById("found").hidden = false;
         const verdict = (at) => ({ flag: at % 9 === 0, score: Math.sin(at), status: "judged",
             probability: Math.abs(Math.sin(at)), basis: null });
-        const bench = makeBench({}), results = Array.from({ length: 50000 }, (_, at) => ({
+        const bench = makeBench({ moved: () => {} }), results = Array.from({ length: 50000 }, (_, at) => ({
             id: String(at), prompt: `Question ${at}`, reply: `Reply ${at}`, rules: [],
             verdict: verdict(at) }));
         const began = performance.now();
