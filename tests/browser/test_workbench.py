@@ -353,7 +353,8 @@ def test_50000_rows_scroll_smoothly_because_few_are_in_the_document(site, open_p
         document.getElementById("found").hidden = false;
         const verdict = (at) => ({ flag: at % 9 === 0, score: Math.sin(at), status: "judged",
             probability: Math.abs(Math.sin(at)), basis: null });
-        const bench = makeBench({ moved: () => {} }), results = Array.from({ length: 50000 }, (_, at) => ({
+        const bench = makeBench({ moved: () => {} });
+        const results = Array.from({ length: 50000 }, (_, at) => ({
             id: String(at), prompt: `Question ${at}`, reply: `Reply ${at}`, rules: [],
             verdict: verdict(at) }));
         const began = performance.now();

@@ -168,8 +168,7 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> VerdictCard:
             folded.append(_rule_line(rule, limits))
     facts = [("Prompt", row.prompt)] if row.prompt else []
     if is_explained:
-        none = CARD_WORDS["unrelated" if verdict.broken else "unexplained"]
-        facts.append(("Rule", lead or none))
+        facts.append(("Rule", lead or CARD_WORDS["unrelated" if verdict.broken else "unexplained"]))
     else:
         facts.append(("Reason", verdict.reason))
     if verdict.concern:
@@ -181,9 +180,8 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> VerdictCard:
     if row.revised_reply is not None:
         name = PASSAGE if row.revised_by == PASSAGE else "revision"
         facts.append((CARD_WORDS[name], row.revised_reply))
-    level = None
-    if gauge is not None:  # records of before 0.10 have none
-        level = (_gauge_words(gauge), gauge.value, gauge.limit)
+    # records of before 0.10 have no gauge
+    level = None if gauge is None else (_gauge_words(gauge), gauge.value, gauge.limit)
     return VerdictCard(status, tone, level, marked(row), facts, folded)
 
 
