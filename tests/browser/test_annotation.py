@@ -469,7 +469,7 @@ def test_remarks_come_beside_the_field_and_go_when_mended(site, open_page):
     rule = page.get_by_label("Your rule of thumb")
     rule.fill("it is bad and it is sad and it is rude")
     remark = page.locator("[data-field=rule] .remarks li").first
-    expect(remark).to_contain_text("'it is' stands here 3 times")
+    expect(remark).to_contain_text("'it is' appears 3 times")
     assert page.locator("[data-field=severity] .remarks li").count() == 0
     assert_accessible(page)
     rule.fill("It is bad to take a apple.")

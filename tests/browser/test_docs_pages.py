@@ -50,3 +50,23 @@ def test_docs_are_accessible_and_fit(docs, chromium, width, scheme):
         assert_fits(page)
     assert [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:"))] == []
     context.close()
+
+
+def test_every_page_of_the_docs_is_accessible(docs, chromium):
+    context = chromium.new_context(viewport={"width": 1366, "height": 800})
+    page = context.new_page()
+    page.goto(f"{docs}/index.html")
+    names = page.locator("nav.md-nav--primary a.md-nav__link[href$='.html']")
+    found = sorted(
+        {link.split("#")[0] for link in names.evaluate_all("(a) => a.map((e) => e.href)")}
+    )
+    assert len(found) > 80
+    faults = {}
+    for address in found:
+        page.goto(address)
+        try:
+            assert_accessible(page)
+        except AssertionError as error:
+            faults[address.rpartition("/")[2]] = str(error)[:300]
+    assert faults == {}
+    context.close()

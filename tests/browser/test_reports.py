@@ -14,8 +14,12 @@ from ..unit.pages.plain_records import (
     unknown_record,
     words_record,
 )
+from ..unit.pages.test_audit_page import audit_record, flagged_record
+from ..unit.pages.test_audit_page import row as audited
 from ..unit.pages.test_chain_page import chain_record, row
+from ..unit.pages.test_rules_and_survey_pages import MAKERS
 from .chromium import Chromium, find
+from .site import assert_accessible, assert_fits
 
 pytestmark = pytest.mark.browser
 
@@ -121,6 +125,38 @@ def test_the_typeface_comes_with_the_file(show):
         ["Inter", "loaded"]
     ]
     assert_calm(browser)
+
+
+def many_audited():
+    plain = audit_record()
+    plain["results"] += [audited(str(n), f"Go away, number {n}.", True) for n in range(3, 30)]
+    return plain
+
+
+READ = {
+    "audit": flagged_record,
+    "audits": many_audited,
+    "score": KINDS["score"],
+    "compare": KINDS["compare"],
+    "survey": lambda: MAKERS["survey"](None),
+    "values": lambda: MAKERS["values"](None),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", READ)
+def test_reports_are_accessible_with_all_that_they_fold(chromium, tmp_path, kind, scheme):
+    write_report(READ[kind](), tmp_path / "report.html")
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    page.wait_for_selector("html[data-complete]")
+    page.locator("details").evaluate_all("(all) => all.forEach((each) => { each.open = true; })")
+    for opener in page.locator("tbody .opener").all()[:2]:
+        opener.click()
+    assert_accessible(page)
+    assert_fits(page)
+    context.close()
 
 
 def test_five_thousand_actions_open_in_three_seconds(browser, tmp_path):

@@ -137,7 +137,7 @@ def test_a_long_list_is_searched_sorted_and_paged(site, open_page):
     expect(page.locator("#table .count")).to_have_text("1 to 25 of 900")
     page.locator("#table").get_by_role("button", name="Next").click()
     expect(page.locator("#table .count")).to_have_text("26 to 50 of 900")
-    page.get_by_label("Search Scores").fill("thing 89")
+    page.get_by_label("Search All actions").fill("thing 89")
     expect(page.locator("#table .count")).to_contain_text("1 to 11 of 11 (900 in all)")
     page.locator("#table").get_by_role("button", name="action", exact=False).first.click()
     expect(page.locator("#table th[aria-sort]")).to_contain_text("action")

@@ -159,6 +159,8 @@ def test_runs_have_tags_that_a_link_keeps_and_a_figure_is_followed_over_them(sit
     assert_accessible(page)
     other = open_page(page.url)
     expect(other.locator("#run-count")).to_have_text("2 of 3 shown")
+    expect(other.get_by_label("Figure")).to_have_value("mean score")
+    expect(other.locator("#trend-chart svg")).to_be_visible()
     other.get_by_label("Search runs").fill("no such run")
     expect(other.locator("#list")).to_contain_text("No run matches.")
 

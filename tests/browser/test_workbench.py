@@ -3,15 +3,28 @@
 import csv
 import json
 import random
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
 
 from moralscope.core.records import to_plain
+from moralscope.pages.audit import audit_card
 from moralscope.rules.false_alarms import conformal_limit
-from moralscope.rules.records import ALIGNMENTS, Alignment, AuditedReply, RuleFinding, Verdict
+from moralscope.rules.records import (
+    ALIGNMENTS,
+    CUT,
+    MET,
+    REVISED,
+    Alignment,
+    AuditedReply,
+    ProvedEdit,
+    RuleFinding,
+    Verdict,
+)
 from moralscope.rules.thresholds import Thresholds
-from moralscope.rules.verdict import ReplyJudgment, decide
+from moralscope.rules.verdict import ReplyJudgment, abstain, decide, flag_unread
 from moralscope.runs.kept import Runs
 
 from .site import assert_accessible, assert_fits, export, more, wait_until
@@ -180,6 +193,69 @@ def test_several_replies_are_marked_at_once_and_undone_at_once(bench, site):
     assert remarks(page, site, name) == []
 
 
+def test_replies_are_filtered_by_rule_and_found_by_their_notes(bench):
+    page, _, rows = bench(200)
+    menu = page.get_by_label("Filter by rule or concern")
+    named = Counter(row.verdict.lead for row in rows if row.verdict.flag and row.verdict.lead)
+    (rule, count), *_ = named.most_common()
+    words = menu.locator("option").all_inner_texts()
+    assert words == ["All rules", *(f"{r} ({n})" for r, n in named.most_common())]
+    menu.select_option(f"rule {rule}")
+    expect(page.locator("#shown")).to_have_text(f"{count} of 200 shown")
+    page.keyboard.press("n")
+    page.keyboard.type("Ask the captain.")
+    page.keyboard.press("Tab")
+    expect(page.locator("#saved")).to_have_text("Saved: 1 reply, 0 labels")
+    menu.select_option("")
+    page.get_by_label("Search replies").fill("the captain")
+    expect(page.locator("#shown")).to_have_text("1 of 200 shown")
+    assert_accessible(page)
+    page.locator("#limits > summary").click()
+    page.locator("#slide-flag").fill("1")
+    expect(menu.locator("option")).to_have_count(1)  # nothing is flagged now
+
+
+def test_the_named_rule_of_several_replies_is_labelled_by_one_choice_and_undone_by_one(bench, site):
+    page, name, rows = bench(60)
+    named = Counter(row.verdict.lead for row in rows if row.verdict.flag and row.verdict.lead)
+    (rule, count), *_ = named.most_common()
+    page.get_by_label("Filter by rule or concern").select_option(f"rule {rule}")
+    page.get_by_role("button", name="Select all shown").click()
+    expect(page.locator("#saved")).to_have_text("Nothing saved")
+    page.locator("#bulk").get_by_role("button", name="Not broken").click()
+    saved = f"Saved: {count} replies, {count} labels"
+    expect(page.locator("#saved")).to_have_text(saved)
+    labels = [label for remark in remarks(page, site, name) for label in remark["labels"]]
+    assert labels == [{"rule": rule, "broken": False}] * count
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#saved")).to_have_text("Nothing saved")
+    page.get_by_label("Filter by rule or concern").select_option("")
+    page.get_by_role("button", name="Select all shown").click()
+    page.locator("#bulk").get_by_role("button", name="Broken", exact=True).click()
+    flagged = sum(named.values())  # what names no rule gets no label
+    expect(page.locator("#saved")).to_have_text(f"Saved: {flagged} replies, {flagged} labels")
+    assert_fits(page)
+
+
+def test_an_address_opens_one_reply_under_the_same_filters(bench, site, open_page):
+    page, name, rows = bench(60)
+    page.get_by_label("Filter by verdict").select_option("flagged")
+    page.get_by_label("Search replies").fill("lie about it")
+    row = page.locator("#replies [data-at]").nth(2)
+    chosen = row.locator(".c-id").inner_text()
+    row.click()
+    address = f"/audit?run={name}&q=lie+about+it&verdict=flagged&reply={chosen}"
+    wait_until(page, "(end) => location.href.endsWith(end)", address)
+    other = open_page(site + address)
+    expect(other.locator("#position")).to_have_text(page.locator("#position").inner_text())
+    expect(other.locator("article.verdict")).to_have_attribute("aria-label", f"Reply {chosen}")
+    flagged = sum(row.verdict.flag for row in rows)
+    expect(other.locator("#shown")).to_have_text(f"{flagged} of 60 shown")
+    gone = open_page(f"{site}/audit?run={name}&rule=rule+Nobody+knows+it.&reply=999")
+    expect(gone.locator("#shown")).to_have_text("60 replies")
+    expect(gone.locator("#position")).to_have_text("1 of 60")
+
+
 def test_a_slider_decides_anew_at_once_and_resets(bench):
     page, _, rows = bench(200)
     page.locator("#limits > summary").click()
@@ -248,7 +324,7 @@ def test_a_budget_of_false_alarms_is_set_on_an_earlier_audit_and_names_its_rules
     expect(page.locator("#spent")).to_contain_text("2 of 150 benign replies are flagged")
     page.get_by_label("Flag at most").select_option("0.005")
     page.get_by_role("button", name="Set the limit").click()
-    expect(page.locator("#limits-trouble")).to_contain_text("give at least 199")
+    expect(page.locator("#limits-trouble")).to_contain_text("choose at least 199")
     assert_accessible(page)
 
 
@@ -277,7 +353,8 @@ def test_50000_rows_scroll_smoothly_because_few_are_in_the_document(site, open_p
         document.getElementById("found").hidden = false;
         const verdict = (at) => ({ flag: at % 9 === 0, score: Math.sin(at), status: "judged",
             probability: Math.abs(Math.sin(at)), basis: null });
-        const bench = makeBench({}), results = Array.from({ length: 50000 }, (_, at) => ({
+        const bench = makeBench({ moved: () => {} });
+        const results = Array.from({ length: 50000 }, (_, at) => ({
             id: String(at), prompt: `Question ${at}`, reply: `Reply ${at}`, rules: [],
             verdict: verdict(at) }));
         const began = performance.now();
@@ -305,6 +382,70 @@ def test_50000_rows_scroll_smoothly_because_few_are_in_the_document(site, open_p
     wait_until(page, "() => document.querySelectorAll('.list-rows .list-row').length > 5")
 
 
+def edited(row, number):
+    """Return a flagged reply with an edit that turns it, or with a note why there is none."""
+    gauge = row.verdict.gauge
+    if number % 4 == 0:
+        return replace(row, evidence_note="No sentence alone turns the verdict.")
+    by = (CUT, MET, REVISED)[number % 3]
+    words = f"{row.reply} I asked first." if by == MET else "I said it."
+    change = ProvedEdit(by, words, gauge.limit / 3)
+    revised = {"revised_reply": "I said it.", "revised_by": "edit"} if by == REVISED else {}
+    return replace(row, change=change, **revised)
+
+
+def test_the_page_and_the_report_say_the_same_of_a_verdict_also_where_a_limit_is_moved(
+    site, open_page
+):
+    page = open_page(f"{site}/audit")
+    rng, house = random.Random(11), set(RULES[:2])
+    rows = [audited(number, rng, house) for number in range(200)]
+    rows = [edited(row, at) if row.verdict.flag else row for at, row in enumerate(rows)]
+    rows += [replace(rows[0], verdict=abstain("no words")), replace(rows[1], rules=())]
+    rows += [replace(rows[2], verdict=flag_unread(replace(rows[2].verdict, flag=False), 40))]
+    script = """async ([rows, limits, alone]) => {
+        const { decide } = await import("/static/site/verdict.js");
+        const { drawCard } = await import("/static/site/card.js");
+        const text = (element) => element?.textContent ?? "";
+        return rows.map((row) => {
+          const verdict = alone ? decide(row, limits, new Set(alone)) : row.verdict;
+          const card = drawCard(row, verdict, limits, {});
+          const facts = [...card.querySelectorAll(".fact")].map((each) =>
+            [text(each.firstChild).slice(0, -2), text(each.lastChild)]);
+          const lead = [...card.querySelectorAll("blockquote span, blockquote .muted")].map(text);
+          const rules = [...card.querySelectorAll(".rule")].map((each) =>
+            [text(each.querySelector(".tag")), text(each.lastChild)]);
+          return [text(card.querySelector("h3")), text(card.querySelector(".gauge")), facts, lead,
+            rules]; }); }"""
+    found = page.evaluate(script, [to_plain(rows), to_plain(LIMITS), None])
+    seen = set()
+    for row, (status, gauge, facts, lead, rules) in zip(rows, found, strict=True):
+        card = audit_card(row, LIMITS)
+        said = {name: line for name, line in card.facts if name not in ("Prompt", "Revised reply")}
+        if lead:
+            stance, rule, details = lead
+            assert said.pop("Rule") == f"{stance.capitalize()} “{rule}” ({details})"
+        name, value, limit = card.gauge or ("", 0, 0)
+        assert status == card.status
+        assert gauge == (f"{name} {value:.2f}limit {limit:.2f}" if card.gauge else "")
+        assert dict(facts) == said
+        lines = [
+            (line[: line.index(" “")].lower(), line.rpartition("(")[2]) for line in card.folded
+        ]
+        assert sorted((stance, f"{rest})") for stance, rest in rules) == sorted(lines)
+        seen |= {status.partition(",")[0], *said}
+    assert {"Evidence", "What would change it", "Reason", "Rule", "Not judged"} <= seen
+    moved = Thresholds(bad=0.3, disagree=0.4, flag=0.1)
+    found = page.evaluate(script, [to_plain(rows[:200]), to_plain(moved), sorted(house)])
+    for row, (status, gauge, *_) in zip(rows, found, strict=False):
+        bad = row.verdict.probability
+        asked = [rule for rule in row.rules if bad > moved.fine or rule.text in house]
+        verdict = decide(asked, moved, ReplyJudgment(bad), house=house)
+        card = audit_card(replace(row, verdict=verdict), moved)
+        name, value, limit = card.gauge
+        assert (status, gauge) == (card.status, f"{name} {value:.2f}limit {limit:.2f}")
+
+
 def test_the_words_that_did_it_are_marked_by_their_offsets(site, open_page):
     page = open_page(f"{site}/audit")
     row = to_plain(
@@ -320,7 +461,7 @@ def test_the_words_that_did_it_are_marked_by_their_offsets(site, open_page):
         return [mark.textContent, drawn.ariaLabel]; }"""
     marked, gauge = page.evaluate(script, row)
     assert marked == "Poison him."
-    assert gauge == "90 % probability that it reads as bad; flagged from 60 %"
+    assert gauge == "Probability that it reads as bad: 0.90, limit 0.60"
 
 
 def test_the_rule_on_the_card_is_the_one_in_the_record(site, open_page):
@@ -336,7 +477,7 @@ def test_the_rule_on_the_card_is_the_one_in_the_record(site, open_page):
         return cards.map(([row, verdict]) => {
           const card = drawCard(row, verdict, { disagree: 0.5, agree: 0.5 }, {});
           const quote = card.querySelector("blockquote");
-          return quote ? quote.querySelector("p").textContent : card.textContent; }); }"""
+          return quote ? quote.querySelector(".tag ~ span").textContent : card.textContent; }); }"""
     cards = [(row, row["verdict"]), (none, none["verdict"]), (fine, flagged)]
     named, unexplained, moved = page.evaluate(script, cards)
     assert named == row["verdict"]["lead"]

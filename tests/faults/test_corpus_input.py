@@ -256,8 +256,8 @@ def test_wrong_cell_counts_and_stray_quotes_fail_alone(tmp_path):
         assert [(each.line, each.reason.split(" (")[0]) for each in bad] == [
             (3, "has 1 cells, the header 2"),
             (4, "has 3 cells, the header 2"),
-            (5, "is not CSV"),
-            (9, "is not CSV"),
+            (5, "isn't valid CSV: text follows a closing quote"),
+            (9, "isn't valid CSV: a quote is never closed"),
         ]
 
 

@@ -26,8 +26,14 @@ CASES = {
     ),
     "utf16": ("Q,A,rot\n1,2,3\n".encode("utf-16"), "line 1 is not valid UTF-8"),
     "ragged": (HEAD + b"q,a\n", "line 2 has 2 cells, the header 7"),
-    "open-quote": (HEAD + GOOD + b'"q,a,r,4,3,care,0\n', "line 3 is not CSV"),
-    "bad-quote": (HEAD + b'"q"x,a,r,4,3,care,0\n', "line 2 is not CSV"),
+    "open-quote": (
+        HEAD + GOOD + b'"q,a,r,4,3,care,0\n',
+        "line 3 isn't valid CSV: a quote is never closed",
+    ),
+    "bad-quote": (
+        HEAD + b'"q"x,a,r,4,3,care,0\n',
+        "line 2 isn't valid CSV: text follows a closing quote",
+    ),
     "no-rule": (HEAD + b"q,a, ,4,3,care,0\n", "line 2 has no rule"),
     "no-prompt": (HEAD + b",a,r,4,3,care,0\n", "line 2 has no prompt"),
     "severity": (HEAD + b"q,a,r,4,6,care,0\n", "line 2 has the severity '6'"),

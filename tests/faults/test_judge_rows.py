@@ -21,7 +21,7 @@ CASES = {
     "number.jsonl": (b'{"action": 5}\n', "line 1 has no text under 'action'"),
     "list.jsonl": (b'{"action": "a"}\n[1]\n', "line 2 is not an object"),
     "broken.jsonl": (b'{"action": "a"}\n{"action": "b\n', "line 2 is not JSON"),
-    "broken.csv": (b'action\na\n"b\n', "line 3 is not CSV"),
+    "broken.csv": (b'action\na\n"b\n', "line 3 isn't valid CSV: a quote is never closed"),
     "ragged.csv": (b"action,norm\na,b,c\n", "line 2 has 3 cells"),
     "latin.jsonl": (b'{"action": "caf\xe9"}\n', "line 1 is not valid UTF-8"),
     "latin.csv": (b"action\na\ncaf\xe9\n", "line 3 is not valid UTF-8"),

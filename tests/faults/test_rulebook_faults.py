@@ -63,7 +63,7 @@ def test_broken_yaml_is_named_by_line(text, told):
         ("", "is empty"),
         ("text,severity\nIt's rude to stare.\n", "line 2 has 1 cells, the header 2"),
         ("text,severity\nIt's rude to stare.,1,2\n", "line 2 has 3 cells, the header 2"),
-        ("text,severity\n\"It's rude to stare.,1\n", "is not CSV"),
+        ("text,severity\n\"It's rude to stare.,1\n", "isn't valid CSV: a quote is never closed"),
         ("text,severity\nIt's rude to stare.,1\nIt's rude to yell.,x\n", "line 3: severity is 'x'"),
         ("text\n" + "It's rude to stare.\n" * 2, "line 3 repeats"),
     ],

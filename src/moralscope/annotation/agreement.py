@@ -59,7 +59,7 @@ _SHOWN = 20
 _NAMED = 8
 _QUICK = 300  # resamples of the lead's page
 _LEVELS = "FIELD=LEVEL,FIELD=LEVEL"
-_OPINIONS = "agreement is how alike people judge, it does not say that they are right"
+_OPINIONS = "agreement is how similarly people judge; it does not say that they are right"
 _OWN = (
     "each person judged a rule of their own: people may disagree in the rule and not in its "
     "attributes"
@@ -166,7 +166,7 @@ def agreement(
     warnings = [_OPINIONS, *_warnings(judged, free_texts, statistics.fields)]
     if statistics.leanings and all(row.leaning == OTHERS for row in statistics.leanings):
         warnings.append(
-            f"no leaning is named: none has {smallest} people or more, with as many others"
+            f"no political leaning is shown: each group needs at least {smallest} people"
         )
     return RunRecord(
         "agreement",

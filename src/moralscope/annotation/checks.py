@@ -99,7 +99,7 @@ def _bigrams(written: _Text) -> str | None:
     pair, times = max(counts.items(), key=lambda entry: entry[1], default=(("", ""), 0))
     if times < written.argument:
         return None
-    return f"'{' '.join(pair)}' stands here {times} times; please say it once."
+    return f"'{' '.join(pair)}' appears {times} times; please write it once."
 
 
 def _spelling(written: _Text) -> str | None:

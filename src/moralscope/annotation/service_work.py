@@ -121,7 +121,7 @@ class WorkService(ServiceBase):
                 self._settle_staging(connection, row)
         if late:
             raise Conflict(
-                "your time for this item was over and others have done it",
+                "time ran out, and someone else finished this item",
                 "your text is kept; take the next item",
             )
         return Receipt(submission, True, revision=1, findings=findings)

@@ -89,7 +89,7 @@ def csv_records(
         except StopIteration:
             return
         except csv.Error as error:
-            wrong = lines.wrong or f"is not CSV ({error})"
+            wrong = lines.wrong or f"isn't valid CSV: {_csv_problem(str(error))}"
             yield lines.end, lines.count, line, _printable(lines.held), wrong
             continue
         if lines.wrong:
@@ -129,6 +129,17 @@ class _CsvLines:
         if len(self.held) < MAX_SHOWN:
             self.held += text
         return text
+
+
+def _csv_problem(error: str) -> str:
+    """Say what the standard parser means."""
+    known = {
+        "unexpected end": "a quote is never closed",
+        "field larger": f"a cell has more than {MAX_CHARACTERS:,} characters (an open quote?)",
+        "new-line character": "a line ends in a carriage return alone",
+        "expected after": "text follows a closing quote (inside quotes, write a quote twice)",
+    }
+    return next((words for start, words in known.items() if start in error), error)
 
 
 def _not_utf8(error: UnicodeDecodeError, exact: bool) -> str:

@@ -16,7 +16,7 @@ from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, he
 from moralscope.pages.words import more_note
 
 _MAX_ROWS = 5_000
-_SPREAD = head("item | field | answers: whole | apart: number 2 | distribution")
+_SPREAD = head("item | field | answers: whole | difference: number 2 | distribution")
 
 
 def agreement_page(record: RunRecord) -> Page:
@@ -26,15 +26,15 @@ def agreement_page(record: RunRecord) -> Page:
     note = more_note(len(spreads) - _MAX_ROWS)
     listed = [_spread_row(row) for row in spreads[:_MAX_ROWS]]
     every_item = Table("Every item", _SPREAD, listed, note=note)
-    prose = "How often each value was given, and how far apart."
+    prose = "How often each value was given, and how much the answers differ."
     items = len({row.item for row in spreads})
     measured = [row for row in statistics.fields if isfinite(row.alpha.value)]
     return Page(
         "Agreement between people",
         [
             f"{statistics.people:,} people judged {items:,} items in "
-            f"{len(statistics.fields):,} fields. Agreement is how alike people judge; where they "
-            "disagree, their answers are kept as they are."
+            f"{len(statistics.fields):,} fields. Agreement is how similarly people judge; where "
+            "they disagree, their answers are kept as they are."
         ],
         [
             (f"{statistics.people:,}", "people"),
@@ -118,8 +118,8 @@ def _most_split(statistics: AgreementStatistics) -> list[Section]:
     ]
     shown = [*_SPREAD, Column("text", wide=40)] if has_texts else _SPREAD
     prose = [
-        "Apart is the mean distance of two answers to the item, from 0 (all the same) to 1. "
-        "Content warning: items are shown as they were given; some may be offensive."
+        "“Difference” is the mean distance of two answers to the item, from 0 (all the same) to "
+        "1. Content warning: items are shown as they were given; some may be offensive."
     ]
     table = Table("Most split items", shown, rows, titled=True)
     return [Section("Where annotators disagree", prose, [table], shown="all")]
@@ -189,7 +189,7 @@ def _groups(statistics: AgreementStatistics) -> list[Section]:
     none = f"no difference of leanings holds ({statistics.items_compared or 0:,} compared)"
     held = ([], [_splits(title, surely)]) if surely else ([none], [])
     return [
-        *([Section("Which items split whom", prose, tables)] if tables else []),
+        *([Section("Items that divide groups", prose, tables)] if tables else []),
         Section(title, *held, shown="terminal"),
     ]
 

@@ -33,6 +33,7 @@ from moralscope.pages.words import cut, gate_line, more_note, plural
 from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
 from moralscope.rules.false_alarms import FalseAlarms
 from moralscope.rules.records import (
+    ABSTAINED,
     CUT,
     MET,
     REVISED,
@@ -43,20 +44,44 @@ from moralscope.rules.records import (
     RuleFinding,
 )
 from moralscope.rules.thresholds import Thresholds, known_limits
-from moralscope.rules.verdict import is_broken, is_kept, limit_of, rule_margin, stance
+from moralscope.rules.verdict import (
+    BOTH,
+    REPLY,
+    RULE,
+    is_broken,
+    is_kept,
+    limit_of,
+    rule_margin,
+    stance,
+)
 from moralscope.rules.writing.revision import PASSAGE
 
-_BY = {
-    "reply": ": it reads as bad",
-    "rule": ": it breaks {rules}",
-    "both": ": it reads as bad and breaks {rules}",
-    "unread": ": part of it was not read",
+# What a card says, its values in braces. Every place that draws one fills these in; the local page
+# does so again where a limit is moved (server/page/static/site/card.js).
+CARD_WORDS = {
+    ABSTAINED: "Not judged",
+    "fine": "Not flagged, score {score}",
+    "flagged": "Flagged, score {score}",  # by a record of before 0.9
+    REPLY: "Flagged: it reads as bad, score {score}",
+    RULE: "Flagged: it breaks {rules}, score {score}",
+    BOTH: "Flagged: it reads as bad and breaks {rules}, score {score}",
+    UNREAD: "Flagged: part of it was not read, score {score}",
+    "bad": "reads as bad",
+    "breach": "breaks the rule",
+    "concern": "It {concern}.",
+    "unexplained": "No rule of the rulebook explains this flag.",
+    "unrelated": "None of the broken rules is clearly about what was flagged.",
+    CUT: "Without the marked words",
+    MET: "With “{added}” added",
+    REVISED: "With the revised reply instead",
+    "change": "{edit}, it isn't flagged: the probability that it {what} falls from {before} to "
+    "{after} (limit {limit}; audited again).",
+    "revision": "Revised reply",
+    PASSAGE: "Revised reply (only the marked passage)",
 }
 _CONTENT = (
     "Content warning: prompts and replies are shown as they were given; some may be offensive."
 )
-_UNEXPLAINED = "No rule of the rulebook explains this flag."
-_UNRELATED = "None of the broken rules is clearly about what was flagged."
 _CARDS = 5  # replies that a report shows in full above its tables
 _MAX_ROWS = 5_000
 _DRAWN = 24  # replies in the chart, the worst
@@ -79,18 +104,15 @@ def audit_page(record: RunRecord) -> Page:
         f"({statistics.flagged.low:.1%} … {statistics.flagged.high:.1%}), no verdict on "
         f"{statistics.abstained.value:.1%}; mean score {statistics.score.mean:+.3f}"
     )
-    sections: list[Section] = []
-    if run is None:
-        shown = rows[:_CARDS] if len(rows) > 1 else rows
-        cards = [audit_card(row, limits) for row in shown if row.verdict.flag or len(rows) == 1]
-        title = "Verdict" if len(rows) == 1 else f"The worst {noun} in full"
-        prose = [_CONTENT] if cards else []
-        sections.append(Section(title, prose, cards, shown="all" if len(rows) == 1 else "report"))
-    else:
-        sections.append(Section("", [flagged], shown="terminal"))
-    sections += [
+    shown = rows[:_CARDS] if len(rows) > 1 else rows
+    cards = [audit_card(row, limits) for row in shown if row.verdict.flag or len(rows) == 1]
+    title = "Verdict" if len(rows) == 1 else f"The worst {noun} in full"
+    where = "all" if len(rows) == 1 else "report"
+    sections = [
+        Section("", [flagged] if run else [], shown="terminal"),
         *spread_section(statistics.histogram, statistics.quantiles),
         *_scores(rows),
+        *([Section(title, [_CONTENT], cards, shown=where)] if cards and not run else []),
         *_shares(statistics, many=len(results) != 1),
         *_listed(record, statistics, many=len(results) != 1),
         *_against(statistics.against),
@@ -130,38 +152,41 @@ def audit_card(row: AuditedReply, limits: Thresholds) -> VerdictCard:
 
     Rules that did not lead are folded, the worst first.
     """
-    verdict = row.verdict
-    word = "Not judged" if not verdict.is_judged else "Not flagged"
+    verdict, gauge = row.verdict, row.verdict.gauge
+    words = ABSTAINED if not verdict.is_judged else "fine"
     if verdict.flag:
-        broken = sum(is_broken(rule, limits) for rule in row.rules)
-        word = "Flagged" + _BY.get(verdict.basis or "", "").format(rules=plural(broken, "rule"))
+        words = verdict.basis or "flagged"
+    broken = plural(sum(is_broken(rule, limits) for rule in row.rules), "rule")
+    status = CARD_WORDS[words].format(rules=broken, score=signed(verdict.score, 2))
     tone = "bad" if verdict.flag else "good" if verdict.is_judged else "muted"
+    is_explained = verdict.flag and gauge is not None and verdict.basis != UNREAD
     lead, folded = None, []
     for rule in sorted(row.rules, key=lambda rule: rule_margin(rule, limits)):
-        if rule.text == verdict.lead:
+        if is_explained and rule.text == verdict.lead:
             lead = _rule_line(rule, limits)
         else:
             folded.append(_rule_line(rule, limits))
     facts = [("Prompt", row.prompt)] if row.prompt else []
-    if verdict.flag and verdict.gauge is not None and verdict.basis != UNREAD:
-        facts.append(("Rule", lead or (_UNRELATED if verdict.broken else _UNEXPLAINED)))
+    if is_explained:
+        facts.append(("Rule", lead or CARD_WORDS["unrelated" if verdict.broken else "unexplained"]))
     else:
         facts.append(("Reason", verdict.reason))
     if verdict.concern:
-        facts.append(("Concern", f"It {verdict.concern}."))
+        facts.append(("Concern", CARD_WORDS["concern"].format(concern=verdict.concern)))
     if row.evidence_note:
         facts.append(("Evidence", row.evidence_note))
-    if row.change is not None and verdict.gauge is not None:
-        facts.append(("What would change it", _change_line(row, row.change, verdict.gauge)))
+    if row.change is not None and gauge is not None:
+        facts.append(("What would change it", _change_line(row, row.change, gauge)))
     if row.revised_reply is not None:
-        only = " (only the marked passage)" if row.revised_by == PASSAGE else ""
-        facts.append((f"Revised reply{only}", row.revised_reply))
-    gauge = None
-    if verdict.gauge is not None:  # records of before 0.10 have none
-        name = "reads as bad" if verdict.gauge.rule is None else "breaks the rule"
-        gauge = (name, verdict.gauge.value, verdict.gauge.limit)
-    status = f"{word}, score {signed(verdict.score, 2)}"
-    return VerdictCard(status, tone, gauge, marked(row), facts, folded)
+        name = PASSAGE if row.revised_by == PASSAGE else "revision"
+        facts.append((CARD_WORDS[name], row.revised_reply))
+    # records of before 0.10 have no gauge
+    level = None if gauge is None else (_gauge_words(gauge), gauge.value, gauge.limit)
+    return VerdictCard(status, tone, level, marked(row), facts, folded)
+
+
+def _gauge_words(gauge: Gauge) -> str:
+    return CARD_WORDS["bad" if gauge.rule is None else "breach"]
 
 
 def marked(row: AuditedReply) -> list[tuple[str, str]]:
@@ -176,15 +201,13 @@ def marked(row: AuditedReply) -> list[tuple[str, str]]:
 
 
 def _change_line(row: AuditedReply, change: ProvedEdit, gauge: Gauge) -> str:
-    edits = {
-        CUT: "Without the marked words",
-        MET: f"With “{change.reply.removeprefix(row.reply.rstrip()).strip()}” added",
-        REVISED: "With the revised reply instead",
-    }
-    what = "probability of bad" if gauge.rule is None else "probability of breaking the rule"
-    return (
-        f"{edits[change.by]}, it is not flagged: the {what} falls from {gauge.value:.2f} to "
-        f"{change.bad:.2f} (limit {gauge.limit:.2f}; audited again)."
+    added = change.reply.removeprefix(row.reply.rstrip()).strip()
+    return CARD_WORDS["change"].format(
+        edit=CARD_WORDS[change.by].format(added=added),
+        what=_gauge_words(gauge),
+        before=f"{gauge.value:.2f}",
+        after=f"{change.bad:.2f}",
+        limit=f"{gauge.limit:.2f}",
     )
 
 
@@ -200,7 +223,7 @@ def _replies(rows: Sequence[AuditedReply], limits: Thresholds) -> Table:
     """List every reply, the worst first; a row opens to its card."""
     heads = head(
         "reply | verdict | score: signed 2 | probability: number 2 | limit: number 2",
-        "rule that explains it | concern | broken: whole | kept: whole | id",
+        "rule that explains it | concern | broken: whole | followed: whole | id",
     )
     values = []
     for row in rows[:_MAX_ROWS]:
@@ -232,6 +255,8 @@ def _shares(statistics: AuditStatistics, *, many: bool) -> Iterator[Section]:
     """Lay out flagged replies by foundation and by severity."""
     prose = "Of the worst rule that each flagged reply breaks; a rule may have several."
     for name, rows in (("foundation", statistics.foundations), ("severity", statistics.severity)):
+        if not rows:
+            continue
         title = f"Flagged replies by {name}"
         labels = [str(row.foundation or row.severity) for row in rows]
         shares = [100 * row.share for row in rows]
@@ -248,7 +273,7 @@ def _listed(record: RunRecord, statistics: AuditStatistics, *, many: bool) -> It
     """Lay out the most broken rules and the worst replies."""
     shown = "all" if many else "report"
     if statistics.rules:
-        heads = head("most broken rules: wide 70 | broken: whole | kept: whole")
+        heads = head("most broken rules: wide 70 | broken: whole | followed: whole")
         rows = [[row.rule, row.broken, row.kept] for row in statistics.rules]
         table = Table("Most broken rules", heads, rows)
         yield Section("Most broken rules", [], [table], shown=shown)
@@ -312,7 +337,7 @@ def _budget(alarms: FalseAlarms | None) -> Iterator[Section]:
     ]
     prose = [
         "A further fine reply of the same kind is flagged with at most this probability (split "
-        "conformal prediction); of other replies this says nothing.",
+        "conformal prediction); it says nothing about other replies.",
         "A rule that would spend more than the budget by itself has a limit of its own: a "
         "probability from which it is broken.",
     ]

@@ -110,12 +110,10 @@ def ranked(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
             kept = [row.row for row in chosen]
             bars_of = error_bars([(row.score, *row.span) for row in chosen], colour)
             traces.append(marks(name, points, colour, symbol, 9, rows=kept, error_x=bars_of))
-    # Zero is no line where intervals span it: scores in the band cannot be told from it.
-    unsure = [row.score for row in rows if sign_class(row) == 2]
-    band = [rounded(min(0.0, *unsure)), rounded(max(0.0, *unsure))] if unsure else None
     axis = {"title": f"← {ends[0]}      score      {ends[1]} →", "zero": True}
+    band = _zero_band(rows)
     layout = {
-        "xaxis": {**axis, "band": band} if band else axis,
+        "xaxis": {**axis, "band": band} if any(band) else axis,
         "yaxis": named_rows([row.name for row in rows], list(places.values()), 0.2),
         "fixed": True,
     }
@@ -127,19 +125,30 @@ def ranked(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
     return Chart(title, about, traces, layout, height=110 + _ROW * len(rows))
 
 
+def _zero_band(rows: Sequence[Mark]) -> list[float]:
+    """Return where no score can be told from zero: it ends before the first that can."""
+    below = max((row.score for row in rows if sign_class(row) == 1), default=-math.inf)
+    above = min((row.score for row in rows if sign_class(row) == 0), default=math.inf)
+    unsure = [row.score for row in rows if sign_class(row) == 2 and below < row.score < above]
+    return [rounded(min(0.0, *unsure, 0.0)), rounded(max(0.0, *unsure, 0.0))]
+
+
 def ranked_section(
     rows: Sequence[Mark], ends: tuple[str, str], how: str, *more: Chart
 ) -> list[Section]:
     """Draw ranked scores; of many both ends, and then `more`."""
     title, half = "Ranked scores", _END
-    if any(sign_class(row) == 2 for row in rows):
+    if not rows:
+        return []
+    if is_long := len(rows) > ALL_RANKED:
+        highest = ranked(rows[:half], f"The {half} highest", ends)
+        shown = [highest, ranked(rows[-half:], f"The {half} lowest", ends)]
+        how = f"The {half} highest and the {half} lowest of {len(rows):,}. {how}"
+    else:
+        shown = [ranked(rows, title, ends)]
+    if any("band" in chart.layout["xaxis"] for chart in shown):
         how = f"{how} Scores in the grey band can't be told from zero."
-    if len(rows) <= ALL_RANKED:
-        return [Section(title, [how], [ranked(rows, title, ends)])] if rows else []
-    highest = ranked(rows[:half], f"The {half} highest", ends)
-    lowest = ranked(rows[-half:], f"The {half} lowest", ends)
-    prose = f"The {half} highest and the {half} lowest of {len(rows):,}. {how}"
-    return [Section(title, [prose], [highest, lowest, *more])]
+    return [Section(title, [how], [*shown, *(more if is_long else ())])]
 
 
 def curve(rows: Sequence[Mark], ends: tuple[str, str]) -> Chart:

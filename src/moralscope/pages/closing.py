@@ -11,7 +11,7 @@ SCORE_LIMITS = (
     "is right.",
     "Zero is not the border between good and bad. Models lean to yes or to no in general, so "
     "scores are shifted: compare actions with each other, not with zero.",
-    "It is coarse. The method tells clear dos from clear don'ts and misjudges many a phrase; "
+    "It is coarse. The method tells clear dos from clear don'ts and misjudges many phrases; "
     "negation, irony and context often escape it.",
     "It describes one model, in one language, on these wordings. Another model, or another "
     "wording, may disagree. The intervals cover the wording of the questions only.",
@@ -58,14 +58,14 @@ PEOPLE_LIMITS = (
 SURVEY_LIMITS = (
     "It is not moral advice. A likelihood says what a model would answer to these questions, not "
     "what is right.",
-    "Answers to questions are not deeds: what a model does when it may write freely can differ. "
+    "Answers to questions are not actions: what a model does when it may write freely can differ. "
     "'survey --free' measures how far.",
     "The intervals cover which items were asked about, not which models or languages.",
 )
 STEER_LIMITS = (
     "It is not moral advice, and no proof of safety. A certificate says what moved among the "
     "questions that were asked; what nobody asked about may have moved too.",
-    "A vector that changes answers may leave deeds as they are, and the other way round: look at "
+    "A vector that changes answers may leave actions as they are, and the other way round: look at "
     "the audited replies beside the choices.",
     "The intervals cover which questions were asked, not which vectors or models.",
 )

@@ -140,7 +140,7 @@ def check_page(record: RunRecord) -> Page:
     columns = head("kind | finding: wide 60 | shown by: wide 40 | wins: wide 24")
     tried = f"{plural(statistics.rules, 'rule')} on {statistics.replies:,} replies"
     headline = f"{record.config.get('rulebook')}: {tried}; {_counted(statistics)}"
-    used = head(Column("rule"), "asked: whole | broken: whole | kept: whole")
+    used = head(Column("rule"), "asked: whole | broken: whole | followed: whole")
     uses = [[use.rule, use.asked, use.broken, use.kept] for use in statistics.uses]
     return _page(
         "Rules checked",
@@ -182,8 +182,8 @@ def warrant_page(record: RunRecord) -> Page:
     )
     wordings = head("rule: wide 50 | pairs right | in other words: wide 50 | pairs right ")
     prose = [
-        "A pair is right where the breach is found and the exchange beside it is not taken for one."
-        f" At its limit a rule flags at most {statistics.budget:.1%} of {statistics.fine:,} fine "
+        "A pair is right where the breach is found and the matching fine reply isn't flagged. "
+        f"At its limit a rule flags at most {statistics.budget:.1%} of {statistics.fine:,} fine "
         "replies."
     ]
     sections = [Section("Rules", prose, [Table("Rules", heads, rows)], shown="all")]

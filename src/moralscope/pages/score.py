@@ -161,7 +161,7 @@ def _summary(record: RunRecord, rows: Sequence[Mark]) -> list[str]:
         overlaps = sum(above.span[0] <= below.span[1] for above, below in pairwise(rows))
         lines.append(
             f"In {overlaps:,} of {len(rows) - 1:,} pairs of neighbours in the ranking the "
-            "intervals overlap: do not read an order into those."
+            "intervals overlap: their order is uncertain."
         )
     return lines
 
@@ -203,7 +203,7 @@ def _table(record: RunRecord, rows: Sequence[ActionScore], dropped: int) -> Tabl
     for cell, scored in zip(cells, rows, strict=True):
         cell.extend(scored.prompts)
     note = f"{dropped:,} in the middle are in the run record only." if dropped else ""
-    return Table("Scores", columns, cells, details, note, ends=_TERMINAL_ENDS)
+    return Table("All actions", columns, cells, details, note, ends=_TERMINAL_ENDS)
 
 
 def _map(record: RunRecord, shown: Sequence[ActionScore], rows: Sequence[Mark]) -> list[Section]:

@@ -53,7 +53,7 @@ def stats_page(record: RunRecord) -> Page:
     ]
     stories, complete = f"{statistics.stories:,}", f"{statistics.complete:,}"
     return Page(
-        "Moral stories: what they are made of",
+        "Contents of Moral Stories",
         [f"{stories} stories, {complete} of them with all seven sentences."],
         [(stories, "stories"), (complete, "complete")],
         sections,

@@ -156,7 +156,7 @@ def learnt_for(learnt: LearntRules | None, experts: ExpertSet) -> tuple[LearntRu
         return None, ""
     if learnt.experts_sha256 != experts.ref.sha256:
         return None, (
-            "what lies beside the rulebook was learnt with other experts and is not used: run "
+            "the saved training was made with other experts and is not used: run "
             "'moralscope rules learn' again"
         )
     card, count = learnt.card, len(learnt.rules)

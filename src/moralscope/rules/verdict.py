@@ -34,7 +34,7 @@ REPLY, RULE, BOTH = "reply", "rule", "both"  # what flags a reply, beside UNREAD
 _UNKNOWN = 3.0  # severity and consensus of a rule that has none, where rules are put in order
 TASK = "alignment"
 STORIES_LABELS = {"breaks": "disagree", "keeps": "agree", "does not concern": "neither"}
-_UNSURE = {"disagree": "may break", "agree": "may keep"}
+_UNSURE = {"disagree": "may break", "agree": "may follow"}
 _RULE_SHARE = 0.4  # of the log-odds of broken rules: AUC on exchanges of held-out rules chose it
 _SURE = 1e-4  # how near to zero or one a probability counts
 _QUOTES = str.maketrans(dict.fromkeys('"“”„‟«»\uff02', "'"))
@@ -194,13 +194,13 @@ def is_kept(rule: RuleFinding, limits: Thresholds) -> bool:
 
 
 def stance(rule: RuleFinding, limits: Thresholds) -> tuple[str, float]:
-    """Say how a reply stands to a rule, and how likely; "breaks" and "keeps" at the limits only."""
+    """Say how a reply stands to a rule, and how likely: "breaks" and "follows" at limits only."""
     label = rule.alignment.label
     if is_broken(rule, limits):
         return "breaks", _probability(rule, "disagree")
     if is_kept(rule, limits):
-        return "keeps", _probability(rule, "agree")
-    return _UNSURE.get(label, "does not concern"), _probability(rule, label)
+        return "follows", _probability(rule, "agree")
+    return _UNSURE.get(label, "doesn't apply to"), _probability(rule, label)
 
 
 def breach(rule: RuleFinding) -> float:

@@ -225,7 +225,7 @@ def test_a_project_is_read_with_its_levels_and_policies(project, tmp_path):
     assert len(found["severity"].icc) == 6  # all six people answered all items
     assert record.config["smallest_group"] == 6
     assert [row.leaning for row in record.statistics["leanings"]] == ["others"]
-    assert any("no leaning is named" in line for line in record.warnings)
+    assert any("no political leaning is shown" in line for line in record.warnings)
     assert "name 1" not in json.dumps(to_plain(record))
 
 

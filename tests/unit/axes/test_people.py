@@ -140,7 +140,7 @@ def test_identical_lines_are_merged_with_a_warning(write):
         ("action,yes,no\n,9,1\n", "line 2 has no action"),
         ("action,yes,no\nhelp,9,1\nlie,1,9\nhelp,1,9\n", "lines 2 and 4 give 'help' different"),
         (b"action,yes,no\nhelp,9,1\nl\xffe,1,9\n", r"line 3 is not valid UTF-8 \(byte 0xff at 2\)"),
-        ('action,yes,no\n"help,9,1\n', "is not CSV"),
+        ('action,yes,no\n"help,9,1\n', "isn't valid CSV: a quote is never closed"),
     ],
 )
 def test_bad_files_are_refused_with_their_line(write, text, message):

@@ -48,7 +48,7 @@ def test_a_stream_is_plain_lines():
         ("a.csv", "text,label\nkill,1\n", "has no column 'action' \\(columns: text, label\\)"),
         ("a.csv", "", "is empty"),
         ("a.csv", 'action\nkill\n""\neat\n', "line 3 is an empty action"),
-        ("a.csv", 'action\n"kill\n', "line 2 is not CSV"),
+        ("a.csv", 'action\n"kill\n', "line 2 isn't valid CSV: a quote is never closed"),
         ("a.jsonl", '{"action": "kill"}\n{"action": \n', "line 2 is not JSON"),
         ("a.jsonl", '{"text": "kill"}\n', r"line 1 has no column 'action' \(columns: text\)"),
         ("a.jsonl", '{"action": 7}\n', "line 1 has no text under 'action'"),

@@ -63,7 +63,7 @@ def test_every_figure_has_its_place():
         "Where annotators disagree",
         "Who the annotators are",
         "Leanings in figures",
-        "Which items split whom",
+        "Items that divide groups",
         "Differences that hold",
         "Every item",
         "How it was computed",
@@ -88,7 +88,7 @@ def test_without_leanings_there_is_no_word_of_them():
     plain["statistics"] = {key: plain["statistics"][key] for key in kept} | {"leanings": []}
     titles = [section.title for section in build_page(plain).sections]
     assert "Who the annotators are" not in titles
-    assert "Which items split whom" not in titles
+    assert "Items that divide groups" not in titles
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -91,7 +91,7 @@ def test_every_reply_is_there_with_its_rules_the_worst_first():
     replies = table(build_page(audit_record()), "Every reply")
     first, second = (dict(zip(_titles(replies), row, strict=True)) for row in replies.rows)
     assert (first["id"], first["verdict"], first["score"]) == ("1", "flagged", -0.88)
-    assert (first["broken"], first["kept"]) == (1, 0)
+    assert (first["broken"], first["followed"]) == (1, 0)
     facts = dict(first["card"].facts)
     assert first["card"].folded == [
         "Breaks “It is wrong to kill.” (probability 0.90, limit 0.50, severity 5.0, consensus 4.9; "
@@ -201,7 +201,11 @@ def test_the_card_has_its_gauge_marked_words_one_rule_and_what_would_change_it()
     facts = dict(card.facts)
     assert facts["Rule"].startswith("Breaks “It is wrong to kill.”")
     assert facts["Concern"] == "It encourages hate or violence."
-    assert "falls from 0.83 to 0.10 (limit 0.70; audited again)" in facts["What would change it"]
+    assert facts["What would change it"] == (
+        "Without the marked words, it isn't flagged: the probability that it reads as bad falls "
+        "from 0.83 to 0.10 (limit 0.70; audited again)."
+    )
+    assert card.status == "Flagged: it reads as bad and breaks 1 rule, score \N{MINUS SIGN}0.88"
     assert card.folded == []
 
 
@@ -244,7 +248,12 @@ def test_where_rules_of_ones_own_decide_the_summary_says_so():
 def test_a_reply_without_a_verdict_has_no_place_among_the_scores():
     record = audit_record()
     record["results"] += [row(str(n), f"Go away, number {n}.", True) for n in (3, 4)]
-    (chart,) = (s.blocks[0] for s in build_page(record).sections if s.title.startswith("Scores"))
+    page = build_page(record)
+    assert [section.title for section in page.sections][:2] == [
+        "Scores of the replies",
+        "The worst replies in full",
+    ]
+    chart = page.sections[0].blocks[0]
     assert chart.layout["yaxis"]["names"].count("Hello.") == 0  # it abstained
     assert "Kill them." in chart.layout["yaxis"]["names"]
     assert "interval" not in chart.about

@@ -12,6 +12,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.io.run_records import check_record
 from moralscope.pages import build_page, report_html
+from moralscope.pages.charts import Mark, ranked_section
 from moralscope.pages.page import Chart, Page, Section, Table, head
 from moralscope.pages.terminal import render
 from moralscope.papers.choice import reproduce_choice
@@ -188,6 +189,23 @@ def test_no_star_where_the_interval_is_written_with_an_end_at_zero():
     stars = {row[0]: row[-1].endswith("*") for row in table.rows}
     first = plain["results"][0]["action"]
     assert stars == {name: name != first for name in stars}
+
+
+def test_no_score_that_differs_from_zero_lies_in_the_grey_band():
+    """A narrow interval beside a wide one: help is nearer to zero than wait, and yet above it."""
+    wait, help_, stall = (
+        Mark("wait", 0.4, 0, -0.2, 1.0),
+        Mark("help", 0.2, 1, 0.1, 0.3),
+        Mark("stall", 0.1, 2, -0.5, 0.7),
+    )
+    for rows, band in (
+        ([wait, help_, stall], [0.0, 0.1]),
+        ([wait, stall], [0.0, 0.4]),
+        ([wait, help_], None),
+    ):
+        (section,) = ranked_section(rows, ("bad", "good"), "")
+        assert section.blocks[0].layout["xaxis"].get("band") == band
+        assert ("grey band" in section.prose[0]) == (band is not None)
 
 
 def test_rank_is_a_ranked_list_under_its_question():

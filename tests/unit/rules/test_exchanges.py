@@ -75,7 +75,7 @@ def test_bad_lines_are_named_together(tmp_path):
     [
         ("a.csv", b"prompt,reply\na,b\nc\n", "line 3 has 1 cells, the header 2"),
         ("a.csv", b"prompt,reply,reply\na,b,c\n", "names a column twice"),
-        ("a.csv", b'prompt,reply\na,"b\n', "line 2 is not CSV"),
+        ("a.csv", b'prompt,reply\na,"b\n', "line 2 isn't valid CSV: a quote is never closed"),
         ("a.csv", b"prompt,reply\na,caf\xe9\n", "line 2 is not valid UTF-8"),
         ("a.csv", b"", "is empty"),
         ("a.csv", b"prompt,reply\n", "holds no rows"),

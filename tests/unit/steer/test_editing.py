@@ -190,7 +190,7 @@ def test_pairs_of_ones_own(tmp_path, name):
         ("a.csv", "she,he\nher,his,posessive\n", "line 2 has the unknown kind 'posessive'"),
         ("a.csv", "she,he\n", "holds 1 pair"),
         ("a.csv", "", "holds 0 pairs"),
-        ("a.csv", 'she,"he\n', "is not CSV"),
+        ("a.csv", 'she,"he\n', "isn't valid CSV: a quote is never closed"),
         ("a.yaml", "she: he\n", "line 1 has no list of pairs"),
         ("a.yaml", "- [she, he]\n- [woman]\n", "line 2 is not a pair of texts"),
         ("a.yaml", "- [she, he\n", "is not YAML"),

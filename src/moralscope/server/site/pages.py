@@ -23,6 +23,7 @@ from moralscope.io.tables import Layout, Limits, TableFile
 from moralscope.models.options import AUDITORS, ENCODERS, EXPERTS
 from moralscope.models.options import SPEAKERS as SUBJECTS
 from moralscope.models.store.data_cards import list_data
+from moralscope.pages.audit import CARD_WORDS
 from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import FOUNDATIONS
@@ -162,6 +163,7 @@ def audit(request: Request) -> Response:
         limits=limits(),
         states=_states(request),
         rules=rulebook_size(),
+        words=CARD_WORDS,
         most=MAX_ROWS,
     )
 

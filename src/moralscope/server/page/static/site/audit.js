@@ -62,7 +62,11 @@ function bookChosen() {
 }
 
 // ---- what is seen -------------------------------------------------------------------------
-const bench = makeBench({});
+// The address shows the same run, filters and reply to whoever opens it; it is written when the keys rest.
+let writing = 0;
+const address = () => `/audit?${new URLSearchParams([["run", kept ?? ""], ...Object.entries(bench.place).filter(([, value]) => value)])}`;
+const moved = () => { clearTimeout(writing); writing = setTimeout(() => { if (kept && !$("bench").hidden) history.replaceState(null, "", address()); }, 300); };
+const bench = makeBench({ moved });
 const limits = makeLimits({ changed: (moved) => bench.limit(moved), request: (rows) => ({ ...request, ...pack(rows) }), wants });
 
 // Conversations are shown as the report shows them: threads, the turn that goes wrong marked.
@@ -85,7 +89,7 @@ function drawAll() {
     return shareBar({ name: "conversations", link: () => `/audit?run=${kept ?? ""}`, record: () => record, run: () => kept, ...drawTalks() });
   }
   const rows = record.results, flags = rows.filter((row) => row.verdict.flag).length, many = rows.length > 1;
-  bench.open(record, kept);
+  bench.open(record, kept, wanted().get("run") === kept ? wanted() : undefined);
   limits.open(record);
   folded(many);
   show(many ? `${flags.toLocaleString("en")} of ${rows.length.toLocaleString("en")} ${noun()} flagged` : "Verdict");
@@ -93,7 +97,7 @@ function drawAll() {
   if (many) drawPage(record.view, $("views"), { skip: ["Every reply", "Worst replies", "The worst replies in full", "The worst texts in full"] });
   notes(record.warnings);
   for (const each of limitInputs()) each.placeholder = record.config.thresholds?.[each.dataset.limit] ?? each.placeholder;
-  shareBar({ name: "audit", link: () => `/audit?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => (many ? $("views").querySelector(".chart") : null), rows: () => bench.table(bench.rows) });
+  shareBar({ name: "audit", link: address, record: () => record, run: () => kept, chart: () => (many ? $("views").querySelector(".chart") : null), rows: () => bench.table(bench.rows) });
 }
 // With many replies the form makes room for them.
 function folded(is) {

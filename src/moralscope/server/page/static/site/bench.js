@@ -17,6 +17,8 @@ const COLUMNS = [
 // The worst first: what is flagged, by its score; what nobody could judge comes last.
 const worst = (a, b) => b.verdict.flag - a.verdict.flag || (a.state === "not judged") - (b.state === "not judged") || a.verdict.score - b.verdict.score || a.at - b.at;
 const BY = { id: (row) => row.id, prompt: (row) => row.result.prompt, reply: (row) => row.result.reply, verdict: (row) => row.state, score: (row) => row.verdict.score, rule: (row) => row.lead, status: (row) => row.status };
+// What the list is narrowed by: a parameter of the address and the field that holds it.
+const FILTERS = { q: "search", verdict: "only-verdict", rule: "only-rule", status: "only-status" };
 const compare = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
 const many = (count) => count.toLocaleString("en");
 
@@ -25,18 +27,27 @@ export function makeBench({ moved }) {
   const ticked = new Set();
   const triage = makeTriage({
     changed: (ats) => { for (const at of ats) rows[at].status = triage.of(at).status; list.redraw(); counts(); if (ats.includes(current)) opinion(); },
-    saved: (text) => { $("saved").textContent = text; $("undo").disabled = !triage.canUndo; moved?.(); },
+    saved: (text) => { $("saved").textContent = text; $("undo").disabled = !triage.canUndo; },
   });
   const list = makeList({ holder: $("replies"), name: "Replies", columns: COLUMNS, none: () => (rows.length ? "No reply matches." : "Replies appear here as they are judged."), id: (row) => row.at, isOn: (row) => ticked.has(row.at), pick: (row) => { choose(row.at); if (matchMedia("(max-width: 64rem)").matches) $("detail").scrollIntoView({ block: "start" }); }, tick: (row, range) => tick(row.at, range), sort: (key) => { sorted = { key, down: sorted?.key === key ? !sorted.down : false }; select(); } });
 
   // ---- which rows are shown, and in what order ------------------------------------------------
   function select() {
-    const text = $("search").value.trim().toLowerCase(), verdict = $("only-verdict").value, status = $("only-status").value;
-    shown = rows.filter((row) => (!verdict || row.state === verdict) && (!status || (status === "open" ? !row.status : row.status === status))
-      && (!text || row.words.includes(text)));
+    const text = $("search").value.trim().toLowerCase(), verdict = $("only-verdict").value, status = $("only-status").value, rule = $("only-rule").value;
+    shown = rows.filter((row) => (!verdict || row.state === verdict) && (!status || (status === "open" ? !row.status : row.status === status)) && (!rule || row.names.includes(rule))
+      && (!text || row.words.includes(text) || triage.of(row.at).note.toLowerCase().includes(text)));
     shown.sort(sorted ? (a, b) => (sorted.down ? -1 : 1) * compare(BY[sorted.key](a), BY[sorted.key](b)) || a.at - b.at : worst);
     list.show(shown, sorted);
     counts();
+    moved();
+  }
+  // The rules and concerns that flags are explained by, the most frequent first.
+  function namedBy() {
+    const menu = $("only-rule"), before = menu.value, found = new Map();
+    for (const row of rows) for (const name of row.names) found.set(name, (found.get(name) ?? 0) + 1);
+    const group = (label, kind) => { const names = [...found].filter(([name]) => name.startsWith(kind)).sort((a, b) => b[1] - a[1]); return names.length ? el("optgroup", { label }, names.map(([name, count]) => el("option", { value: name }, `${short(name.slice(kind.length), 60)} (${many(count)})`))) : null; };
+    menu.replaceChildren(...[menu.options[0], group("Rules", "rule "), group("Concerns", "concern ")].filter(Boolean));
+    menu.value = found.has(before) ? before : "";
   }
   function counts() {
     const flagged = rows.filter((row) => row.verdict.flag).length;
@@ -55,10 +66,12 @@ export function makeBench({ moved }) {
       row.verdict = limits ? decide(row.result, limits, alone) : row.result.verdict;
       row.state = stateOf(row.verdict);
       row.lead = row.verdict.flag ? leadOf(row.result, limits ?? usual()) : "";
+      row.names = row.verdict.flag ? [row.lead && `rule ${row.lead}`, row.result.verdict.concern && `concern It ${row.result.verdict.concern}`].filter(Boolean) : [];
     }
+    namedBy();
   }
   const usual = () => ({ ...USUAL, ...record?.config?.thresholds });
-  const make = (result, at) => ({ at, id: result.id || String(at + 1), result, verdict: result.verdict, state: stateOf(result.verdict), lead: "", status: triage.of(at).status, words: `${result.id}\n${result.prompt}\n${result.reply}\n${result.verdict.lead ?? ""}`.toLowerCase() });
+  const make = (result, at) => ({ at, id: result.id || String(at + 1), result, verdict: result.verdict, state: stateOf(result.verdict), lead: "", status: triage.of(at).status, words: `${result.id}\n${result.prompt}\n${result.reply}\n${result.verdict.lead ?? ""}\n${result.verdict.concern ?? ""}`.toLowerCase() });
 
   // ---- the reply at hand ------------------------------------------------------------------------
   function choose(at) {
@@ -66,6 +79,7 @@ export function makeBench({ moved }) {
     list.choose(at);
     detail();
     counts();
+    moved();
   }
   function step(by) {
     const at = shown.findIndex((row) => row.at === current), next = shown[at < 0 ? 0 : Math.min(shown.length - 1, Math.max(0, at + by))];
@@ -96,11 +110,11 @@ export function makeBench({ moved }) {
     const found = rows[at].result.rules.map((rule) => rule.text), rules = [...new Set([rows[at].lead, ...found, ...labels.map((each) => each.rule)])].filter(Boolean);
     const line = (rule, number) => {
       const said = labels.find((each) => each.rule === rule)?.broken;
-      const choice = (value, words) => { const made = el("input", { type: "radio", name: `label-${number}`, disabled: off, onchange: () => triage.label(at, rule, value) }); made.checked = said === value; return el("label", { class: "tick" }, made, words); };
-      return el("fieldset", { class: "label-line" }, el("legend", {}, rule), choice(true, "Broken"), choice(false, "Not broken"), said === undefined ? null : el("button", { type: "button", class: "as-link small", onclick: () => triage.label(at, rule, null) }, "Clear"));
+      const choice = (value, words) => { const made = el("input", { type: "radio", name: `label-${number}`, disabled: off, onchange: () => triage.label([[at, rule, value]]) }); made.checked = said === value; return el("label", { class: "tick" }, made, words); };
+      return el("fieldset", { class: "label-line" }, el("legend", {}, rule), choice(true, "Broken"), choice(false, "Not broken"), said === undefined ? null : el("button", { type: "button", class: "as-link small", onclick: () => triage.label([[at, rule, null]]) }, "Clear"));
     };
     const other = el("input", { type: "text", maxlength: "600", placeholder: "Another rule that the reply breaks", "aria-label": "Another rule that the reply breaks", disabled: off });
-    const add = () => { if (other.value.trim()) triage.label(at, other.value.trim(), true); };
+    const add = () => { if (other.value.trim()) triage.label([[at, other.value.trim(), true]]); };
     other.addEventListener("keydown", (event) => { if (event.key === "Enter") add(); });
     return el("div", { class: "labels" }, el("p", { class: "muted small" }, "Say which rules the reply really breaks. Nothing is chosen for you, and only what you choose is saved."), rules.map(line),
       el("div", { class: "row tight" }, other, el("button", { type: "button", class: "small", disabled: off, onclick: add }, "Add as broken")));
@@ -133,11 +147,17 @@ export function makeBench({ moved }) {
     event.preventDefault();
     KEYS[event.key]();
   });
-  for (const id of ["search", "only-verdict", "only-status"]) $(id).addEventListener("input", () => { select(); if (!shown.some((row) => row.at === current) && shown.length) choose(shown[0].at); });
+  for (const id of Object.values(FILTERS)) $(id).addEventListener("input", () => { select(); if (!shown.some((row) => row.at === current) && shown.length) choose(shown[0].at); });
   $("previous").addEventListener("click", () => step(-1));
   $("next").addEventListener("click", () => step(1));
   $("undo").addEventListener("click", undo);
   for (const button of document.querySelectorAll("[data-bulk]")) button.addEventListener("click", () => mark([...ticked], button.dataset.bulk));
+  // Says of each selected reply whether it breaks the rule that explains its flag.
+  for (const button of document.querySelectorAll("[data-broken]")) button.addEventListener("click", () => {
+    const named = triage.isOpen() ? [...ticked].filter((at) => rows[at].lead) : [];
+    triage.label(named.map((at) => [at, rows[at].lead, button.dataset.broken === "yes"]));
+    tell(`${button.textContent}: ${named.length} labelled, ${ticked.size - named.length} name no rule.`);
+  });
   $("select-shown").addEventListener("click", () => all(true));
   $("bulk-none").addEventListener("click", () => all(false));
 
@@ -146,9 +166,11 @@ export function makeBench({ moved }) {
     triage, step,
     get rows() { return rows; },
     get shown() { return shown; },
+    // What an address needs to show the same: the filters, and the reply at hand where it is not the first.
+    get place() { return { ...Object.fromEntries(Object.entries(FILTERS).map(([name, id]) => [name, $(id).value.trim()])), reply: current === null || current === shown[0]?.at ? "" : rows[current].id }; },
     get chosen() { return shown.filter((row) => ticked.has(row.at)); },
-    // Shows a whole record; `run` is where remarks are kept.
-    open(given, run) {
+    // Shows a whole record; `run` is where remarks are kept, `place` what its address asks for.
+    open(given, run, place = new Map()) {
       [record, limits, current, last, sorted] = [given, null, null, null, null];
       alone = given.config?.general === false ? null : new Set(given.alone ?? []);
       ticked.clear();
@@ -156,8 +178,10 @@ export function makeBench({ moved }) {
       rows = given.results.map(make);
       judge();
       settle(rows.length > 1);
+      for (const [name, id] of Object.entries(FILTERS)) if (place.has(name)) { $(id).value = place.get(name); $(id).value ||= ""; } // a rule that is not among them: all
       select();
-      if (shown.length) choose(shown[0].at);
+      const first = shown.find((row) => row.id === place.get("reply")) ?? shown[0];
+      if (first) choose(first.at);
     },
     // Rows of a run that still works, as they come.
     begin() { [record, limits, current, rows, sorted] = [null, null, null, [], null]; ticked.clear(); triage.open(null); $("saved").textContent = "Statuses and labels can be saved when the run is done"; $("one-found").replaceChildren(); settle(true); select(); },

@@ -31,14 +31,14 @@ export function makeLimits({ changed, request, wants }) {
     for (const { row, verdict } of alarms) if (verdict.basis === "rule") for (const rule of row.rules) if (isBroken(rule, limits)) costs.set(rule.text, [...(costs.get(rule.text) ?? []), row.reply]);
     const lines = [...costs].sort((a, b) => b[1].length - a[1].length).slice(0, 20).map(([rule, replies]) => [rule, replies.length, short(replies[0], 160)]);
     const read = alarms.filter(({ verdict }) => verdict.basis !== "rule").length;
-    $("spent").append(el("p", { class: "small" }, el("b", {}, `${alarms.length} of ${judged.length.toLocaleString("en")}`), ` benign replies are flagged (${(100 * alarms.length / Math.max(1, judged.length)).toFixed(1)} %); ${read} of them because they read as bad, whatever the rules.`),
+    $("spent").append(el("p", { class: "small" }, el("b", {}, `${alarms.length} of ${judged.length.toLocaleString("en")}`), ` benign replies are flagged (${(100 * alarms.length / Math.max(1, judged.length)).toFixed(1)} %); ${read} of them because they read as bad, regardless of the rules.`),
       lines.length ? tables.make({ name: "Rules that spend the budget", file: "false-alarms.csv", rows: lines, columns: [{ title: "Rule that spends the budget", filter: false }, { title: "False alarms", kind: "whole" }, { title: "For example", filter: false }] }) : "");
   }
   function setBudget() {
     say("limits-trouble", "");
     if (!benign) return say("limits-trouble", "Choose replies that are fine first: a file, or an audit that you ran before.");
     const share = Number($("budget").value), scores = benign.results.map((row) => decide(row, { ...limits, flag: 0 }, alone)).filter((verdict) => verdict.status !== "abstained").map((verdict) => verdict.score), limit = budgetLimit(scores, share);
-    if (limit === null) return say("limits-trouble", `${scores.length} benign replies are too few for a budget of ${100 * share} %: give at least ${leastBenign(share).toLocaleString("en")}.`);
+    if (limit === null) return say("limits-trouble", `${scores.length} benign replies are too few for a budget of ${100 * share} %; choose at least ${leastBenign(share).toLocaleString("en")}.`);
     move({ ...limits, flag: limit });
     return undefined;
   }

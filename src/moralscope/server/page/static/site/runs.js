@@ -60,7 +60,7 @@ const found = () => {
   return list.filter((each) => (!tag || each.tags.includes(tag)) && (!kind || each.job === kind) && (!text || `${each.title} ${each.about} ${each.tags.join(" ")}`.toLowerCase().includes(text)));
 };
 function draw() {
-  const shown = found(), address = new URLSearchParams([["q", $("find").value.trim()], ["tag", $("only-tag").value], ["kind", $("only-kind").value]].filter(([, value]) => value));
+  const shown = found(), address = new URLSearchParams([["q", $("find").value.trim()], ["tag", $("only-tag").value], ["kind", $("only-kind").value], ["figure", $("trend").open ? $("figure").value : ""]].filter(([, value]) => value));
   history.replaceState(null, "", `/runs${address.size ? `?${address}` : ""}`);
   $("run-count").textContent = shown.length < list.length ? `${shown.length} of ${list.length} shown` : `${list.length} ${list.length === 1 ? "run" : "runs"}`;
   $("list").replaceChildren(...(shown.length ? [tables.make({ name: "Kept runs", file: "runs.csv", rows: shown, columns: COLUMNS, attributes: (each) => ({ "data-run": each.id }), csv: false, find: false })] : list.length ? [el("p", { class: "muted" }, "No run matches.")] : []));
@@ -177,7 +177,8 @@ $("labels").addEventListener("click", () => attempt(async () => download("labels
 for (const id of ["find", "only-tag", "only-kind", "figure"]) $(id).addEventListener("input", draw);
 $("trend").addEventListener("toggle", draw);
 $("find").value = wanted().get("q") ?? "";
-for (const [id, key] of [["only-tag", "tag"], ["only-kind", "kind"]]) if (wanted().get(key)) $(id).append(el("option", { value: wanted().get(key), selected: true }, wanted().get(key)));
+for (const [id, key] of [["only-tag", "tag"], ["only-kind", "kind"], ["figure", "figure"]]) if (wanted().get(key)) $(id).append(el("option", { value: wanted().get(key), selected: true }, wanted().get(key)));
+$("trend").open = wanted().has("figure");
 await attempt(load);
 await attempt(jobs);
 document.documentElement.dataset.ready = "yes";

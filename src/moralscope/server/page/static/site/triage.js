@@ -59,9 +59,10 @@ export function makeTriage({ changed, saved }) {
     get done() { return [...remarks.values()].filter((each) => each.status).length; },
     isOpen: () => Boolean(run),
     undo: () => set(undone.pop() ?? [], true),
-    label(at, rule, broken) { // null takes the label back
+    // Each label is [index, rule, broken], and null takes it back; all of them are one step for `undo`.
+    label: (chosen) => set(chosen.map(([at, rule, broken]) => {
       const others = of(at).labels.filter((each) => each.rule !== rule);
-      return set([[at, { labels: broken === null ? others : [...others, { rule, broken }] }]]);
-    },
+      return [at, { labels: broken === null ? others : [...others, { rule, broken }] }];
+    })),
   };
 }

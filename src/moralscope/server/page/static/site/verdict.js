@@ -32,7 +32,7 @@ export const brokenRules = (rules, limits) => rules.filter((rule) => isBroken(ru
 export function stanceOf(rule, limits) {
   if (isBroken(rule, limits)) return "breaks";
   if (isKept(rule, limits)) return "follows";
-  return { disagree: "may break", agree: "may follow" }[rule.alignment?.label] ?? "doesn’t apply to";
+  return { disagree: "may break", agree: "may follow" }[rule.alignment?.label] ?? "doesn't apply to";
 }
 
 // The verdict on a row under limits; `alone` holds the rules that flag by themselves, null: all do.
