@@ -52,15 +52,15 @@ def test_docs_are_accessible_and_fit(docs, chromium, width, scheme):
     context.close()
 
 
-def test_every_page_of_the_docs_is_accessible(docs, chromium):
+def test_every_written_page_of_the_docs_is_accessible(docs, chromium):
     context = chromium.new_context(viewport={"width": 1366, "height": 800})
     page = context.new_page()
     page.goto(f"{docs}/index.html")
     names = page.locator("nav.md-nav--primary a.md-nav__link[href$='.html']")
-    found = sorted(
-        {link.split("#")[0] for link in names.evaluate_all("(a) => a.map((e) => e.href)")}
-    )
-    assert len(found) > 80
+    links = {link.split("#")[0] for link in names.evaluate_all("(a) => a.map((e) => e.href)")}
+    # Pages of the reference are made by one generator: two of them are read above.
+    found = sorted(link for link in links if "/reference/" not in link)
+    assert len(found) > 50
     faults = {}
     for address in found:
         page.goto(address)
