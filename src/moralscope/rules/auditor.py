@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -45,7 +44,6 @@ from moralscope.rules.verdict import (
     flag_unread,
     is_broken,
     is_kept,
-    limit_of,
     moved,
 )
 from moralscope.rules.warrant_pairs import kept_by
@@ -56,9 +54,6 @@ _MOST_PAIRS = 8  # times `top`: of a long reply the rules that are nearest to an
 _MOST_WINDOWS = 4  # of a long reply, beside each rule of a house that is read whole
 _MOST_SPANS = 2  # of the evidence, by which the rule that leads is looked for
 _NEAREST = 2  # rules that are asked about each of them
-# Log-odds of a limit beside nearer rules: less at no distance (0.5 for 0.6), more at most (0.86).
-# As many breaches are found with 23 % false alarms instead of 31 %: bench/own_rules.py --limits.
-_LESS, _MORE = 0.4, 1.4
 _GRAVITY = 0.3  # power of the severity there: bench/lead_rule.py
 # Where no concern is likely, the likeliest is named from here. So 89 % of the flagged bad replies
 # of DiaSafety (dev) have the right one, 6 % have none, and of the fine ones that are flagged 15 %.
@@ -126,8 +121,6 @@ class Auditor:
     """Finds rules of a house, which every reply is asked about."""
     whole: int = 0
     """How many rules the house has, where they are few enough to ask about each of them."""
-    distance: float = 0.0
-    """How fast the limits of rules that are read whole grow with the distance from the reply."""
     rule_limits: Mapping[str, float] = field(default_factory=dict)
     """The probability from which a rule is broken, by the text of rules with one of their own."""
     aligner: Aligner
@@ -229,10 +222,8 @@ class Auditor:
             rows = self._align([(rule, window) for _, rule, window in by_rule])
             for (number, rule, _), row in zip(by_rule, rows, strict=True):
                 # Every broken rule counts, as far as it is over its own limit.
-                judgment = judgments[asked[number][0]]
-                gauge = judgment.verdict.gauge
-                finding = next(row for row in judgment.findings if row.text == rule)
-                limit = limit_of(finding, self.thresholds)
+                gauge = judgments[asked[number][0]].verdict.gauge
+                limit = self.rule_limits.get(rule, self.thresholds.disagree)
                 chance = moved(
                     row.probabilities["disagree"], limit, gauge.limit if gauge else limit
                 )
@@ -365,9 +356,7 @@ class Auditor:
                 for questions, exchange in zip(asked, exchanges, strict=True)
             ]
         judgments = []
-        behind = self._behind(readings)
-        for index, findings_alone in enumerate(self._findings(asked)):
-            findings = self._beside_nearer(findings_alone, behind[index])
+        for index, findings in enumerate(self._findings(asked)):
             house = decide_alone[index]
             counts = [row for rule, row in findings if doubtful[index] or rule.text in house]
             judgments.append(
@@ -396,39 +385,6 @@ class Auditor:
         if isinstance(finder, TrainedRetriever) and rows:
             return iter(finder.nearest(np.concatenate(rows), top))
         return iter(finder.find(texts, top) if texts else [])
-
-    def _behind(self, readings: Sequence[ReplyReading]) -> list[dict[str, float]]:
-        """Return how far each rule of a house that is read whole is behind the nearest one."""
-        behind: list[dict[str, float]] = [{} for _ in readings]
-        if self.house is not None and self.whole and self.distance:
-            every = [range(len(reading.windows)) for reading in readings]
-            scored = self._scored(self.house, readings, every, self.whole)
-            for gaps, windows in zip(behind, every, strict=True):
-                for near in islice(scored, len(windows)):
-                    for rule, score in near:
-                        gaps[rule.text] = min(near[0][1] - score, gaps.get(rule.text, math.inf))
-        return behind
-
-    def _beside_nearer(
-        self, findings: Sequence[tuple[RuleOfThumb, RuleFinding]], behind: Mapping[str, float]
-    ) -> list[tuple[RuleOfThumb, RuleFinding]]:
-        """Ask more of a rule that is further from the reply than another is.
-
-        The log-odds of its limit grow with the distance; a limit of its own never falls. Where a
-        rule is broken even so, the others count from their usual limits: a reply may break several.
-        """
-        limits, limited = self.thresholds, []
-        for rule, row in findings:
-            limit = row.limit
-            if row.text in behind:
-                less = _LESS if limit is None else 0.0
-                more = min(_MORE, self.distance * behind[row.text] - less)
-                limit = moved(limit_of(row, limits), 0.5, 1 / (1 + math.exp(-more)))
-            limited.append((rule, replace(row, limit=limit)))
-        if any(row.text in behind and is_broken(row, limits) for _, row in limited):
-            both = zip(findings, limited, strict=True)
-            return [min(pair, key=lambda one: limit_of(one[1], limits)) for pair in both]
-        return limited
 
     def _find(
         self,

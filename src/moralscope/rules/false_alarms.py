@@ -108,7 +108,7 @@ def set_rule_limits(
     for row in judged:
         for rule in row.rules:
             chances.setdefault(rule.text, []).append(rule.alignment.probabilities["disagree"])
-            usual[rule.text] = min(limit_of(rule, limits), usual.get(rule.text, 1.0))
+            usual[rule.text] = limit_of(rule, limits)
     raised = {}
     for text, scores in chances.items():  # who is not asked about a rule does not break it
         limit = confident_limit([*scores, *[0.0] * (len(judged) - len(scores))], budget)

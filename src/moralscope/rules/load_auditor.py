@@ -49,8 +49,6 @@ READ_WHOLE = 40  # rules of one's own of which each is asked about every reply: 
 TEXT_POINTS: Mapping[str, Mapping[str, float]] = {name: {"bad": 0.5} for name in ON_MPNET}
 # By bench/lead_rule.py. minilm calls few rules broken, and none with such certainty: each may lead.
 EXPLAINS: Mapping[str, float] = dict.fromkeys(ON_MPNET, 0.42)
-# Of rules that are read whole, by bench/own_rules.py --limits: of these experts alone.
-DISTANCE: Mapping[str, float] = {"rules-mpnet": 20.0}
 _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
     "where a verdict matters"
@@ -250,7 +248,6 @@ def join_auditor(
         retriever=index.retriever,
         house=index.house,
         whole=index.whole,
-        distance=0.0 if options.encoder else DISTANCE.get(experts.ref.name, 0.0),
         rule_limits={**rule_limits, **limits_given.rules},
         aligner=Aligner(LearntAlignment(experts, learnt) if learnt else classifier),
         attributes=index.attributes,

@@ -222,28 +222,6 @@ def test_a_small_rulebook_of_ones_own_is_read_whole():
     assert audit.verdict.broken == (far.text,)
 
 
-def test_a_rule_further_from_the_reply_than_another_must_be_surer_unless_that_one_is_broken():
-    table = {("lie", "him"): "disagree", ("kill", "kill him"): "disagree"}
-    limits = Thresholds(disagree=0.8)
-    made = auditor((), house=(KILL, LIE), table=table, general=False, limits=limits)
-    plain = replace(made, whole=2, evidence=False)
-    # Only the rule about people shares a word with these replies.
-    off, broken = (Exchange("Now?", f"{text} him, people.") for text in ("Greet", "I kill him: do"))
-
-    def named(auditor, reply):
-        (audit,) = auditor.audit([reply])
-        assert audit.verdict.flag == bool(audit.verdict.broken)
-        return set(audit.verdict.broken)
-
-    surer = replace(plain, distance=20.0)
-    assert (named(plain, off), named(surer, off)) == ({LIE.text}, set())
-    assert named(plain, broken) == named(surer, broken) == {KILL.text, LIE.text}
-    alone = replace(surer, house=Shelf((LIE,)), whole=1)
-    for own, limit in (({}, 0.728), ({LIE.text: 0.95}, 0.95)):
-        (audit,) = replace(alone, rule_limits=own).audit([off])
-        assert audit.rules[0].limit == pytest.approx(limit, abs=1e-3)
-
-
 def test_of_a_long_reply_every_rule_read_whole_gets_its_nearest_windows():
     words = " ".join(["these are fine words"] * 3000) + " I would kill him."
     made = auditor((), house=RULES, top=1, general=False)
