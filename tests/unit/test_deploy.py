@@ -27,11 +27,10 @@ def command_lines():
     """Return every call of moralscope in the files, as words after the program's name."""
     (guard,) = POD["containers"]
     (first,) = POD["initContainers"]
-    annotate = " ".join(COMPOSE["services"]["annotate"]["command"])
     return {
         "container": json.loads(re.search(r"^CMD (\[.*\])$", CONTAINERFILE, re.MULTILINE)[1]),
         "compose": COMPOSE["services"]["guard"]["command"],
-        "annotate": shlex.split(annotate.split("exec moralscope ")[1]),
+        "annotate": ["annotate", *COMPOSE["services"]["annotate"]["command"]],
         "pod": guard["args"],
         "weights": first["command"][1:],
         "systemd": shlex.split(re.search(r"^ExecStart=\S+ (.*)$", UNIT, re.MULTILINE)[1]),
@@ -58,6 +57,34 @@ def test_health_checks_ask_for_a_route_that_exists():
     assert {probe["path"] for probe in probes} == {route}
     assert f"127.0.0.1:8000{route}" in CONTAINERFILE
     assert guard["ports"][0]["containerPort"] == 8000
+
+
+@pytest.mark.parametrize("name", ["guard", "annotate"])
+def test_a_service_is_behind_the_proxy_and_asked_for_its_health_on_its_own_port(name):
+    from moralscope.server.annotate.api import router
+    from moralscope.server.api.routes import open_router
+
+    service, proxy = COMPOSE["services"][name], COMPOSE["services"]["proxy"]
+    (port,) = re.findall(r"--port=(\d+)", " ".join(service["command"]))
+    routes = {"guard": open_router, "annotate": router}[name].routes
+    (health,) = {row.path for row in routes if row.path.endswith("/health")}
+    check = service.get("healthcheck", {}).get("test", CONTAINERFILE)  # else the image's own
+    assert f"127.0.0.1:{port}{health}'" in str(check)
+    caddy = (DEPLOY / "Caddyfile").read_text("utf-8")
+    (host,) = re.findall(r"\{\$(\w+)\} \{\s+reverse_proxy " + f"{name}:{port}\\b", caddy)
+    assert host in proxy["environment"]
+    assert f"\n{host}=" in f"\n{(DEPLOY / '.env.example').read_text('utf-8')}"
+
+
+def test_who_waits_for_another_service_waits_until_it_is_healthy():
+    for service in COMPOSE["services"].values():
+        after = service.get("depends_on", {})
+        for name, wanted in after.items() if isinstance(after, dict) else ():
+            assert wanted == {"condition": "service_healthy"}
+            assert "healthcheck" in COMPOSE["services"][name]
+    assert COMPOSE["services"]["annotate"]["depends_on"] == {
+        "postgres": {"condition": "service_healthy"}
+    }
 
 
 def test_nothing_runs_as_root_or_writes_its_own_files():

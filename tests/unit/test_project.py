@@ -1,6 +1,7 @@
 """Files of the project itself: workflows, templates, the release script, doors into CI systems."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
@@ -84,6 +85,28 @@ def test_a_dry_run_builds_what_would_be_released_and_changes_nothing(release, tm
     assert subprocess.run(check, cwd=tmp_path, check=False).returncode == 0
     after = subprocess.run(["git", "status"], cwd=ROOT, capture_output=True, check=True).stdout
     assert after == before
+
+
+def test_the_page_on_ci_names_inputs_variables_and_outputs_that_exist():
+    page = (ROOT / "docs" / "interop-ci.md").read_text("utf-8")
+    blocks = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    flow, template = map(yaml.safe_load, blocks)
+    (step,) = [row for row in flow["jobs"]["audit"]["steps"] if row.get("id") == "audit"]
+    assert step["uses"].partition("/moralscope/")[2].partition("@")[0] == "deploy/github-action"
+    needed = {name for name, row in ACTION["inputs"].items() if row.get("required")}
+    assert needed <= set(step["with"]) <= set(ACTION["inputs"])
+    assert set(re.findall(r"steps\.audit\.outputs\.(\w+)", page)) <= set(ACTION["outputs"])
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == set(ACTION["inputs"])
+    assert (ROOT / template["include"][0]["file"].lstrip("/")).exists()
+    assert template["audit"]["extends"] in GITLAB
+    assert set(template["audit"]["variables"]) <= set(GITLAB[".moralscope"]["variables"])
+
+
+def test_a_workflow_that_downloads_artifacts_may_read_them():
+    page = (ROOT / "docs" / "ci-gate.md").read_text("utf-8")
+    flow = yaml.safe_load(re.search(r"^```yaml\n(.*?)^```", page, re.M | re.S)[1])
+    assert "gh run download" in page
+    assert flow["permissions"]["actions"] == "read"
 
 
 @pytest.fixture
