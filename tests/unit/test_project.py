@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import date
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
@@ -50,21 +51,42 @@ def test_pre_commit_runs_the_linters_of_ci():
     assert all(entry in run for entry in entries)
 
 
-def test_a_release_is_refused_with_its_reason(release, tmp_path):
-    (tmp_path / "src" / "moralscope").mkdir(parents=True)
+@pytest.fixture
+def tree(tmp_path):
+    """A tree of which 0.9.0 was released, with a section of 0.10.0."""
+    for name in ("src/moralscope", "tests/unit"):
+        (tmp_path / name).mkdir(parents=True)
     (tmp_path / "src" / "moralscope" / "version.py").write_text('__version__ = "0.9.0"\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.10.0\n\n- `bench`.\n\n## 0.9.0\n")
-    assert release.check(tmp_path, "0.10.0", clean=False) == []
-    assert "no section" in release.check(tmp_path, "0.11.0", clean=False)[0]
-    assert "comes before" in release.check(tmp_path, "0.8.0", clean=False)[0]
-    assert "is no version" in release.check(tmp_path, "next", clean=False)[0]
-    release.set_version(tmp_path, "0.10.0")
-    text = (tmp_path / "src" / "moralscope" / "version.py").read_text()
-    assert text == '__version__ = "0.10.0"\n'
-    assert (
-        release.changelog_section((tmp_path / "CHANGELOG.md").read_text(), "0.10.0") == "- `bench`."
-    )
+    (tmp_path / "CITATION.cff").write_text((ROOT / "CITATION.cff").read_text("utf-8"))
+    (tmp_path / "tests" / "unit" / "public_api.json").write_text('{"version": "0.9.0"}')
+    return tmp_path
+
+
+def test_a_release_is_refused_with_its_reason(release, tree):
+    assert release.check(tree, "0.10.0", clean=False) == []
+    assert "no section" in release.check(tree, "0.11.0", clean=False)[0]
+    assert "comes before" in release.check(tree, "0.8.0", clean=False)[0]
+    assert "is no version" in release.check(tree, "next", clean=False)[0]
+    (tree / "tests" / "unit" / "public_api.json").write_text('{"version": "0.8.0"}')
+    assert release.check(tree, "0.10.0", clean=False) == [
+        "tests/unit/public_api.json holds the names of 0.8.0, but 0.9.0 came before"
+    ]
+    text = (tree / "CHANGELOG.md").read_text()
+    assert release.changelog_section(text, "0.10.0") == "- `bench`."
     assert release.number("0.10.0") > release.number("0.9.9") > release.number("0.9.9rc1")
+
+
+def test_a_version_is_set_where_it_is_read_and_cited(release, tree):
+    for version in ("0.10.0", "0.11.0"):
+        release.set_version(tree, version)
+    text = (tree / "src" / "moralscope" / "version.py").read_text()
+    assert text == '__version__ = "0.11.0"\n'
+    text = (tree / "CITATION.cff").read_text()
+    cited = yaml.safe_load(text)
+    assert text.count("\nversion: ") == text.count("\ndate-released: ") == 1
+    assert cited["version"] == "0.11.0"
+    assert cited["date-released"] <= date.today()
 
 
 @pytest.mark.slow
