@@ -1,6 +1,6 @@
 """Where queues grow: a day of replies through workers that need a given time for each.
 
-    python bench/queue_simulation.py [--replies 10000000] [--seconds 0.047] [--workers 16]
+    python bench/queue_simulation.py [--replies 10000000] [--seconds 0.028] [--workers 16]
 
 Arrivals are a Poisson process whose rate is a sine over the day: the busiest hour has about twice
 the mean. A worker takes one reply at a time, first come, first served; times are gamma-distributed
@@ -76,7 +76,7 @@ def day(replies: int, seconds: float, workers: int) -> Day:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--replies", type=int, default=10_000_000)
-    parser.add_argument("--seconds", type=float, default=0.047, help="of a worker for one reply")
+    parser.add_argument("--seconds", type=float, default=0.028, help="of a worker for one reply")
     parser.add_argument("--workers", type=int)
     chosen = parser.parse_args()
     mean = chosen.replies * chosen.seconds / 86_400
