@@ -2,8 +2,10 @@
 
 import configparser
 import json
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,27 @@ def test_who_waits_for_another_service_waits_until_it_is_healthy():
     assert COMPOSE["services"]["annotate"]["depends_on"] == {
         "postgres": {"condition": "service_healthy"}
     }
+
+
+def test_the_annotation_service_gives_its_secrets_and_words_to_the_program(tmp_path):
+    for name in ("moralscope_token", "postgres_password"):
+        (tmp_path / name).write_text(f"secret-{name}")
+    program = tmp_path / "moralscope"
+    program.write_text('#!/bin/sh\necho "$MORALSCOPE_TOKEN_SECRET $ANNOTATION_DATABASE $*"\n')
+    program.chmod(0o755)
+    words = COMPOSE["services"]["annotate"]["entrypoint"]
+    words = [word.replace("$$", "$").replace("/run/secrets", str(tmp_path)) for word in words]
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [*words, "init", "/data", "--database", "env:ANNOTATION_DATABASE"],
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    url = "postgresql://moralscope:secret-postgres_password@postgres/annotation?sslmode=disable"
+    called = "annotate init /data --database env:ANNOTATION_DATABASE"
+    assert done.stdout == f"secret-moralscope_token {url} {called}\n"
 
 
 def test_nothing_runs_as_root_or_writes_its_own_files():
