@@ -6,9 +6,9 @@ Made from signatures and options classes by tests/unit/test_user_types.py (MORAL
 import collections.abc
 import moralscope.annotation.options
 import moralscope.axes.compare_options
-import moralscope.axes.human
 import moralscope.axes.options
 import moralscope.axes.parallel
+import moralscope.axes.ratings
 import moralscope.axes.score
 import moralscope.benchmarks.bench
 import moralscope.benchmarks.options
@@ -113,7 +113,7 @@ def associate_tests(
 
 class _AuditKeywords(TypedDict, total=False):
     texts: bool
-    rulebooks: tuple[str, ...]
+    rulebooks: tuple[str | pathlib.Path, ...]
     experts: str
     encoder: str | None
     top: int
@@ -190,8 +190,8 @@ def bench(
 class _CheckVectorKeywords(TypedDict, total=False):
     vector: pathlib.Path
     form: str
-    pairs: str | None
-    survey: str | None
+    pairs: str | pathlib.Path | None
+    survey: str | pathlib.Path | None
     target: str
     replies: int
     experts: str
@@ -215,8 +215,8 @@ class _CollectKeywords(TypedDict, total=False):
     max_tokens: int
     decoding: moralscope.core.records.Decoding
     endpoint: str | None
-    lexicons: tuple[str, ...]
-    prompt_lexicons: tuple[str, ...]
+    lexicons: tuple[str | pathlib.Path, ...]
+    prompt_lexicons: tuple[str | pathlib.Path, ...]
     filters: str
     encoder: str
     threshold: float
@@ -393,7 +393,7 @@ def extract(
     """Return the most positive and most negative verbs of a vocabulary."""
 
 class _LearnRulesKeywords(TypedDict, total=False):
-    rulebook: str
+    rulebook: str | pathlib.Path
     experts: str
     exact: bool
     seed: int
@@ -410,7 +410,7 @@ def learn_rules(
 
 class _MakeVectorKeywords(TypedDict, total=False):
     form: str
-    pairs: str
+    pairs: str | pathlib.Path
     layers: str | None
     method: str
     kl: float
@@ -490,7 +490,7 @@ class _ScoreKeywords(TypedDict, total=False):
     max_requests: int | None
     samples: int
     seed: int
-    human: pathlib.Path | moralscope.axes.human.Ratings | None
+    human: pathlib.Path | moralscope.axes.ratings.Ratings | None
     framings: bool
     gate: str | None
     calibrate: bool
@@ -501,7 +501,7 @@ def score(
     options: moralscope.axes.options.ScoreOptions | None = ...,
     *,
     built: moralscope.core.protocols.Axis | None = ...,
-    ratings: Ratings | None = ...,
+    ratings: moralscope.axes.ratings.Ratings | None = ...,
     report: collections.abc.Callable[[int, int], None] | None = ...,
     **keywords: Unpack[_ScoreKeywords],
 ) -> moralscope.core.records.RunRecord:
@@ -518,7 +518,7 @@ class _SurveyKeywords(TypedDict, total=False):
     pressure: bool
     free: bool
     replies: int
-    rulebooks: tuple[str, ...]
+    rulebooks: tuple[str | pathlib.Path, ...]
     experts: str
     endpoint: str | None
     max_requests: int | None
@@ -582,7 +582,7 @@ def train_task(
     """Train what the task's name means: classification experts, or a generator."""
 
 class _WarrantKeywords(TypedDict, total=False):
-    rulebook: str
+    rulebook: str | pathlib.Path
     experts: str
     exact: bool
     seed: int

@@ -17,7 +17,7 @@ from typing import get_type_hints
 import pytest
 
 import moralscope
-from moralscope.core.options import Options
+from moralscope.core.options import Options, option_fields
 
 STUB = Path(moralscope.__file__).with_name("__init__.pyi")
 HEAD = '''"""What type checkers see of the names that are loaded lazily, with options as keywords.
@@ -34,7 +34,7 @@ ALSO = {
     "score": {
         "encoder": "str | moralscope.core.protocols.Encoder",
         "model": "str | moralscope.core.protocols.LanguageModel | None",
-        "human": "pathlib.Path | moralscope.axes.human.Ratings | None",
+        "human": "pathlib.Path | moralscope.axes.ratings.Ratings | None",
     },
 }
 RESULTS = {
@@ -42,6 +42,7 @@ RESULTS = {
     "bench": "moralscope.benchmarks.bench.BenchResult",
     "rank": "moralscope.core.records.RankedAnswer",
 }
+QUOTED = {"Ratings | None": "moralscope.axes.ratings.Ratings | None"}  # a text in the source
 CONVERSATIONS = "moralscope.rules.conversations.conversation.AuditedConversation"
 
 
@@ -55,7 +56,7 @@ def options_of(function):
 
 
 def written(annotation):
-    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    text = QUOTED.get(annotation) or inspect.formatannotation(annotation)
     return re.sub(r"\btyping\.|\bNoneType\b", lambda m: "" if m[0][-1] == "." else "None", text)
 
 
@@ -63,7 +64,13 @@ def typed_function(name, function, options):
     """Return the lines of one function: its keywords as a typed dictionary, its signature."""
     parameters = inspect.signature(function).parameters.values()
     hints = {key: written(kind) for key, kind in get_type_hints(options).items()}
-    hints = {field.name: hints[field.name] for field in fields(options)} | ALSO.get(name, {})
+    paths = ("FILE", "RULEBOOK")  # what such a text names may be a Path, too
+    files = {row.name for row in option_fields(options) if row.option.metavar in paths}
+    hints = {
+        field.name: re.sub(r"\bstr\b", "str | pathlib.Path", kind) if field.name in files else kind
+        for field in fields(options)
+        for kind in [hints[field.name]]
+    } | ALSO.get(name, {})
     named = {row.name for row in parameters}
     words = "".join(f"    {key}: {kind}\n" for key, kind in hints.items() if key not in named)
     result = written(inspect.signature(function).return_annotation)
