@@ -159,5 +159,7 @@ def test_a_users_script_is_checked_by(checker, tmp_path):
         text=True,
         check=False,
     )
+    if checker == "pyright" and "npm" in done.stderr:
+        pytest.skip("pyright's program could not be fetched from npm")
     lines = {int(line) for line in re.findall(r"user\.py:(\d+):.*error", done.stdout)}
     assert lines == {6, 7, 8, 12}, done.stdout + done.stderr
