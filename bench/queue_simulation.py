@@ -1,6 +1,6 @@
 """Where queues grow: a day of replies through workers that need a given time for each.
 
-    python bench/queue_simulation.py [--replies 10000000] [--seconds 0.047] [--workers 16]
+    python bench/queue_simulation.py [--replies 10000000] [--seconds 0.028] [--workers 16]
 
 Arrivals are a Poisson process whose rate is a sine over the day: the busiest hour has about twice
 the mean. A worker takes one reply at a time, first come, first served; times are gamma-distributed
@@ -10,6 +10,7 @@ tried. Every hundredth part of the day is simulated at its own rate with the que
 """
 
 import argparse
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,32 +41,42 @@ def waits(rate: float, backlog: float, seconds: float, workers: int, seed: int) 
     return found
 
 
-def day(replies: int, seconds: float, workers: int) -> str:
-    """Return a row: how long the replies of the day wait."""
+@dataclass(frozen=True)
+class Day:
+    """How long the replies of a day wait; `busy` and `at_peak` are shares of the capacity."""
+
+    busy: float
+    at_peak: float
+    median: float  # seconds, in the busiest part
+    tail: float  # the 99th percentile there
+    queue: float  # replies that wait at most
+    minutes: float  # until such a queue is served
+
+
+def day(replies: int, seconds: float, workers: int) -> Day:
+    """Send the replies of a day through the workers."""
     capacity = workers / seconds
-    backlog = most = 0.0
-    halves, tails = [], []
     flow = rates(replies)
+    length = 86_400 / PARTS
+    backlogs = [0.0]
+    for rate in flow:
+        backlogs.append(max(0.0, backlogs[-1] + (rate - capacity) * length))
     peak = int(flow.argmax())
-    for part, rate in enumerate(flow):
-        length = 86_400 / PARTS
-        if part in (peak, peak // 2):
-            found = waits(rate, backlog, seconds, workers, part)
-            halves.append(np.median(found))
-            tails.append(np.quantile(found, 0.99))
-        backlog = max(0.0, backlog + (rate - capacity) * length)
-        most = max(most, backlog)
-    use = replies * seconds / workers / 86_400
-    return (
-        f"| {workers} | {use:.0%} | {flow[peak] / capacity:.0%} | {halves[-1]:.2f} s "
-        f"| {tails[-1]:.2f} s | {most:,.0f} | {most / capacity / 60:.0f} min |"
+    waited = waits(flow[peak], backlogs[peak], seconds, workers, peak)
+    return Day(
+        busy=replies / 86_400 / capacity,
+        at_peak=flow[peak] / capacity,
+        median=float(np.median(waited)),
+        tail=float(np.quantile(waited, 0.99)),
+        queue=max(backlogs),
+        minutes=max(backlogs) / capacity / 60,
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--replies", type=int, default=10_000_000)
-    parser.add_argument("--seconds", type=float, default=0.047, help="of a worker for one reply")
+    parser.add_argument("--seconds", type=float, default=0.028, help="of a worker for one reply")
     parser.add_argument("--workers", type=int)
     chosen = parser.parse_args()
     mean = chosen.replies * chosen.seconds / 86_400
@@ -76,7 +87,12 @@ def main() -> None:
     print("| workers | busy | at the peak | median wait there | 99 % | longest queue | its wait |")
     print("|---|---|---|---|---|---|---|")
     for workers in tried:
-        print(day(chosen.replies, chosen.seconds, workers), flush=True)
+        row = day(chosen.replies, chosen.seconds, workers)
+        print(
+            f"| {workers} | {row.busy:.0%} | {row.at_peak:.0%} | {row.median:.2f} s "
+            f"| {row.tail:.2f} s | {row.queue:,.0f} | {row.minutes:.0f} min |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

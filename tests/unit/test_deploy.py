@@ -2,8 +2,10 @@
 
 import configparser
 import json
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,11 +29,10 @@ def command_lines():
     """Return every call of moralscope in the files, as words after the program's name."""
     (guard,) = POD["containers"]
     (first,) = POD["initContainers"]
-    annotate = " ".join(COMPOSE["services"]["annotate"]["command"])
     return {
         "container": json.loads(re.search(r"^CMD (\[.*\])$", CONTAINERFILE, re.MULTILINE)[1]),
         "compose": COMPOSE["services"]["guard"]["command"],
-        "annotate": shlex.split(annotate.split("exec moralscope ")[1]),
+        "annotate": ["annotate", *COMPOSE["services"]["annotate"]["command"]],
         "pod": guard["args"],
         "weights": first["command"][1:],
         "systemd": shlex.split(re.search(r"^ExecStart=\S+ (.*)$", UNIT, re.MULTILINE)[1]),
@@ -58,6 +59,55 @@ def test_health_checks_ask_for_a_route_that_exists():
     assert {probe["path"] for probe in probes} == {route}
     assert f"127.0.0.1:8000{route}" in CONTAINERFILE
     assert guard["ports"][0]["containerPort"] == 8000
+
+
+@pytest.mark.parametrize("name", ["guard", "annotate"])
+def test_a_service_is_behind_the_proxy_and_asked_for_its_health_on_its_own_port(name):
+    from moralscope.server.annotate.api import router
+    from moralscope.server.api.routes import open_router
+
+    service, proxy = COMPOSE["services"][name], COMPOSE["services"]["proxy"]
+    (port,) = re.findall(r"--port=(\d+)", " ".join(service["command"]))
+    routes = {"guard": open_router, "annotate": router}[name].routes
+    (health,) = {row.path for row in routes if row.path.endswith("/health")}
+    check = service.get("healthcheck", {}).get("test", CONTAINERFILE)  # else the image's own
+    assert f"127.0.0.1:{port}{health}'" in str(check)
+    caddy = (DEPLOY / "Caddyfile").read_text("utf-8")
+    (host,) = re.findall(r"\{\$(\w+)\} \{\s+reverse_proxy " + f"{name}:{port}\\b", caddy)
+    assert host in proxy["environment"]
+    assert f"\n{host}=" in f"\n{(DEPLOY / '.env.example').read_text('utf-8')}"
+
+
+def test_who_waits_for_another_service_waits_until_it_is_healthy():
+    for service in COMPOSE["services"].values():
+        after = service.get("depends_on", {})
+        for name, wanted in after.items() if isinstance(after, dict) else ():
+            assert wanted == {"condition": "service_healthy"}
+            assert "healthcheck" in COMPOSE["services"][name]
+    assert COMPOSE["services"]["annotate"]["depends_on"] == {
+        "postgres": {"condition": "service_healthy"}
+    }
+
+
+def test_the_annotation_service_gives_its_secrets_and_words_to_the_program(tmp_path):
+    for name in ("moralscope_token", "postgres_password"):
+        (tmp_path / name).write_text(f"secret-{name}")
+    program = tmp_path / "moralscope"
+    program.write_text('#!/bin/sh\necho "$MORALSCOPE_TOKEN_SECRET $ANNOTATION_DATABASE $*"\n')
+    program.chmod(0o755)
+    words = COMPOSE["services"]["annotate"]["entrypoint"]
+    words = [word.replace("$$", "$").replace("/run/secrets", str(tmp_path)) for word in words]
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [*words, "init", "/data", "--database", "env:ANNOTATION_DATABASE"],
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    url = "postgresql://moralscope:secret-postgres_password@postgres/annotation?sslmode=disable"
+    called = "annotate init /data --database env:ANNOTATION_DATABASE"
+    assert done.stdout == f"secret-moralscope_token {url} {called}\n"
 
 
 def test_nothing_runs_as_root_or_writes_its_own_files():

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -143,15 +144,43 @@ def test_the_extra_serve_is_enough_to_serve():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """A folder with our wheel."""
+    folder = tmp_path_factory.mktemp("index")
+    wheel = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT]
+    subprocess.run(wheel, check=True)
+    return folder
+
+
 @pytest.mark.slow
-def test_the_base_install_from_an_index_measures_and_audits_without_extras(tmp_path):
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_uv_installs_the_lock_by_its_checksums_and_the_wheel(version, index, tmp_path):
+    if (uv := shutil.which("uv")) is None:
+        pytest.skip("uv is not installed")
+    install = [uv, "pip", "install", "-q", "--no-deps", "--target", tmp_path / "site"]
+    install += ["--python-version", version]
+    (tmp_path / "cpu.lock").write_text(cuda_left_out(ROOT / "requirements.lock"))
+    subprocess.run([*install, "--require-hashes", "-r", tmp_path / "cpu.lock"], check=True)
+    subprocess.run([*install, "--no-index", "--find-links", index, "moralscope"], check=True)
+    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        words = ["-m", "moralscope", "audit", "--reply", "Hello.", "--experts", "scripted"]
+        subprocess.run(
+            [sys.executable, "-S", *words],  # sees no package but these
+            env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+            cwd=tmp_path,
+            check=True,
+        )
+
+
+@pytest.mark.slow
+def test_the_base_install_from_an_index_measures_and_audits_without_extras(index, tmp_path):
     """In a fresh environment, by its name, from a folder of wheels."""
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     pip = [python, "-m", "pip"]
-    subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", tmp_path / "index", ROOT], check=True)
     install = [*pip, "install", "-q", "-c", ROOT / "constraints.txt", "moralscope"]
-    subprocess.run([*install, "--find-links", tmp_path / "index"], check=True, timeout=900)
+    subprocess.run([*install, "--find-links", index], check=True, timeout=900)
     shown = subprocess.run(
         [python, "-m", "pip", "list", "--format", "json"], capture_output=True, check=True
     )
@@ -204,13 +233,17 @@ def test_the_lock_has_all_that_running_needs_with_checksums_as_constraints_pin_i
     assert len(locked["numpy"][1]) > 20  # wheels of every Python on every platform
 
 
-def test_cuda_can_be_left_out_of_the_lock_as_the_page_on_security_says(tmp_path, monkeypatch):
-    lock = script("lock", monkeypatch)
+def cuda_left_out(lock):
+    """Return a lock as the page on security says."""
     line = re.search(r"^(sed .*) requirements.lock > cpu.lock$", SECURITY.read_text("utf-8"), re.M)
-    done = subprocess.run(
-        [*shlex.split(line[1]), lock.LOCK], capture_output=True, text=True, check=True
-    )
-    whole, rest = map(lock.locked_packages, (lock.LOCK.read_text("utf-8"), done.stdout))
+    command = [*shlex.split(line[1]), lock]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_cuda_can_be_left_out_of_the_lock_as_the_page_on_security_says(monkeypatch):
+    lock = script("lock", monkeypatch)
+    rest = cuda_left_out(lock.LOCK)
+    whole, rest = map(lock.locked_packages, (lock.LOCK.read_text("utf-8"), rest))
     assert {name.partition("-")[0] for name in set(whole) - set(rest)} == {
         *("cuda", "nvidia", "triton")
     }

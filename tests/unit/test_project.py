@@ -1,8 +1,10 @@
 """Files of the project itself: workflows, templates, the release script, doors into CI systems."""
 
 import os
+import re
 import subprocess
 import sys
+from datetime import date
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
@@ -37,8 +39,11 @@ def test_workflows_call_parts_that_exist():
     parts = (ROOT / "dev").read_text("utf-8")
     flow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
     matrix = flow["jobs"]["part"]["strategy"]["matrix"]
-    for part in matrix["part"]:
+    doors = flow["jobs"]["doors"]["steps"][-1]["run"]
+    assert "browser" in matrix["part"]
+    for part in [*matrix["part"], *re.findall(r"\./dev (\w+)", doors)]:
         assert f"\n  {part})" in parts
+    assert flow[True]["schedule"]  # YAML reads the key "on" as true
     assert os.access(ROOT / "dev", os.X_OK)
 
 
@@ -49,21 +54,42 @@ def test_pre_commit_runs_the_linters_of_ci():
     assert all(entry in run for entry in entries)
 
 
-def test_a_release_is_refused_with_its_reason(release, tmp_path):
-    (tmp_path / "src" / "moralscope").mkdir(parents=True)
+@pytest.fixture
+def tree(tmp_path):
+    """A tree of which 0.9.0 was released, with a section of 0.10.0."""
+    for name in ("src/moralscope", "tests/unit"):
+        (tmp_path / name).mkdir(parents=True)
     (tmp_path / "src" / "moralscope" / "version.py").write_text('__version__ = "0.9.0"\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.10.0\n\n- `bench`.\n\n## 0.9.0\n")
-    assert release.check(tmp_path, "0.10.0", clean=False) == []
-    assert "no section" in release.check(tmp_path, "0.11.0", clean=False)[0]
-    assert "comes before" in release.check(tmp_path, "0.8.0", clean=False)[0]
-    assert "is no version" in release.check(tmp_path, "next", clean=False)[0]
-    release.set_version(tmp_path, "0.10.0")
-    text = (tmp_path / "src" / "moralscope" / "version.py").read_text()
-    assert text == '__version__ = "0.10.0"\n'
-    assert (
-        release.changelog_section((tmp_path / "CHANGELOG.md").read_text(), "0.10.0") == "- `bench`."
-    )
+    (tmp_path / "CITATION.cff").write_text((ROOT / "CITATION.cff").read_text("utf-8"))
+    (tmp_path / "tests" / "unit" / "public_api.json").write_text('{"version": "0.9.0"}')
+    return tmp_path
+
+
+def test_a_release_is_refused_with_its_reason(release, tree):
+    assert release.check(tree, "0.10.0", clean=False) == []
+    assert "no section" in release.check(tree, "0.11.0", clean=False)[0]
+    assert "comes before" in release.check(tree, "0.8.0", clean=False)[0]
+    assert "is no version" in release.check(tree, "next", clean=False)[0]
+    (tree / "tests" / "unit" / "public_api.json").write_text('{"version": "0.8.0"}')
+    assert release.check(tree, "0.10.0", clean=False) == [
+        "tests/unit/public_api.json holds the names of 0.8.0, but 0.9.0 came before"
+    ]
+    text = (tree / "CHANGELOG.md").read_text()
+    assert release.changelog_section(text, "0.10.0") == "- `bench`."
     assert release.number("0.10.0") > release.number("0.9.9") > release.number("0.9.9rc1")
+
+
+def test_a_version_is_set_where_it_is_read_and_cited(release, tree):
+    for version in ("0.10.0", "0.11.0"):
+        release.set_version(tree, version)
+    text = (tree / "src" / "moralscope" / "version.py").read_text()
+    assert text == '__version__ = "0.11.0"\n'
+    text = (tree / "CITATION.cff").read_text()
+    cited = yaml.safe_load(text)
+    assert text.count("\nversion: ") == text.count("\ndate-released: ") == 1
+    assert cited["version"] == "0.11.0"
+    assert cited["date-released"] <= date.today()
 
 
 @pytest.mark.slow
@@ -84,6 +110,28 @@ def test_a_dry_run_builds_what_would_be_released_and_changes_nothing(release, tm
     assert subprocess.run(check, cwd=tmp_path, check=False).returncode == 0
     after = subprocess.run(["git", "status"], cwd=ROOT, capture_output=True, check=True).stdout
     assert after == before
+
+
+def test_the_page_on_ci_names_inputs_variables_and_outputs_that_exist():
+    page = (ROOT / "docs" / "interop-ci.md").read_text("utf-8")
+    blocks = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    flow, template = map(yaml.safe_load, blocks)
+    (step,) = [row for row in flow["jobs"]["audit"]["steps"] if row.get("id") == "audit"]
+    assert step["uses"].partition("/moralscope/")[2].partition("@")[0] == "deploy/github-action"
+    needed = {name for name, row in ACTION["inputs"].items() if row.get("required")}
+    assert needed <= set(step["with"]) <= set(ACTION["inputs"])
+    assert set(re.findall(r"steps\.audit\.outputs\.(\w+)", page)) <= set(ACTION["outputs"])
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == set(ACTION["inputs"])
+    assert (ROOT / template["include"][0]["file"].lstrip("/")).exists()
+    assert template["audit"]["extends"] in GITLAB
+    assert set(template["audit"]["variables"]) <= set(GITLAB[".moralscope"]["variables"])
+
+
+def test_a_workflow_that_downloads_artifacts_may_read_them():
+    page = (ROOT / "docs" / "ci-gate.md").read_text("utf-8")
+    flow = yaml.safe_load(re.search(r"^```yaml\n(.*?)^```", page, re.M | re.S)[1])
+    assert "gh run download" in page
+    assert flow["permissions"]["actions"] == "read"
 
 
 @pytest.fixture

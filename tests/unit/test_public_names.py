@@ -1,9 +1,7 @@
 """The package's front: every public name can be had, and having none costs nothing."""
 
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -42,11 +40,3 @@ def test_commands_are_functions_of_the_same_name_with_options_as_keywords(tmp_pa
     rows = [f"i{n},{who},ok,{n % 2}" for n in range(6) for who in "ab"]
     answers.write_text("\n".join(["item,person,field,value", *rows]) + "\n")
     assert moralscope.agreement(str(answers)).job == "agreement"
-
-
-def test_type_checkers_see_the_names_that_are_loaded_lazily():
-    stub = Path(moralscope.__file__).with_name("__init__.pyi").read_text("utf-8")
-    named = dict(re.findall(r"^from moralscope\.(\S+) import (\w+) as \2$", stub, re.MULTILINE))
-    names = re.findall(r" import (\w+) as \1$", stub, re.MULTILINE)
-    assert sorted(names) == sorted(moralscope.__all__)
-    assert set(named) - {"version"} == set(moralscope._NAMES.values())

@@ -18,8 +18,8 @@ from moralscope.io.tables import Layout, Limits, TableFile
 from moralscope.models.store.data_cards import VARIABLE, data_card
 
 TEXT, REPLY, ACTION, CHOICE, NORM = KINDS = ("text", "reply", "action", "choice", "norm")
-PRINTED_IN = "any-guardrail 0.7.7, whole set"  # its benchmark registry, harness ag0.7.4
-PRINTED_ON = "2026-11-18"  # when it was read
+PRINTED_IN = "any-guardrail 0.7.7"  # its _benchmark_data.py, harness ag0.7.4
+PRINTED_ON = "2026-11-19"  # when it was read
 _MAX_BYTES = 500_000_000
 
 
