@@ -58,10 +58,12 @@ const likely = (rule, limits) => {
   return `${percent(chance(rule, label))} probability that the reply ${{ disagree: "breaks", agree: "follows", neither: "doesn’t concern" }[label]} this rule${label === "disagree" ? `; broken from ${percent(limitOf(rule, limits))}` : ""}`;
 };
 const scales = (rule) => ["severity", "consensus"].filter((name) => rule[name] !== null && rule[name] !== undefined).map((name) => `${name} ${number(rule[name], 1)} of 5`).join(" · ");
+const WARRANTS = { enforceable: "on", "with review": "warn", "not by this model": "bad" };
+const warrantOf = (rule) => (rule.warrant ? [" ", el("span", { class: `tag ${WARRANTS[rule.warrant] ?? ""}`, title: "Can the experts enforce this rule? From its warrant" }, rule.warrant)] : []);
 function ruleLine(rule, limits) {
   const stance = stanceOf(rule, limits), [kind, look] = LOOKS[stance] ?? ["", "aside"];
   const named = Object.entries(rule.foundations ?? {}).filter(([, value]) => value >= 0.5).sort((a, b) => b[1] - a[1]);
-  return el("li", { class: `rule ${look}` }, el("p", { class: "rule-text" }, el("span", { class: `tag ${kind}` }, stance), " ", rule.text),
+  return el("li", { class: `rule ${look}` }, el("p", { class: "rule-text" }, el("span", { class: `tag ${kind}` }, stance), " ", rule.text, warrantOf(rule)),
     el("p", { class: "muted small" }, likely(rule, limits), scales(rule) ? ` · ${scales(rule)}` : "", named.length ? ` · ${named.map(([name]) => name).join(", ")}` : ""));
 }
 
@@ -77,7 +79,7 @@ export function drawCard(row, verdict, limits, { noun = "Reply", revises, below 
     evidence(row),
     row.unread ? el("p", { class: "callout small" }, `${row.unread.toLocaleString("en")} tokens were not read by any model.`) : null,
     verdict.flag && row.verdict.concern ? el("p", { class: "small" }, el("b", {}, "Concern: "), `It ${row.verdict.concern}.`) : null,
-    lead ? el("blockquote", { class: LOOKS[stanceOf(lead, limits)]?.[1] }, el("p", {}, lead.text), el("p", { class: "muted small" }, likely(lead, limits), scales(lead) ? ` · ${scales(lead)}` : ""))
+    lead ? el("blockquote", { class: LOOKS[stanceOf(lead, limits)]?.[1] }, el("p", {}, lead.text, warrantOf(lead)), el("p", { class: "muted small" }, likely(lead, limits), scales(lead) ? ` · ${scales(lead)}` : ""))
       : verdict.flag && verdict.basis !== "unread" ? el("p", { class: "muted" }, broken ? "None of the broken rules is clearly about what was flagged." : "No rule of the rulebook explains this flag.") : null,
     rules.length ? el("details", { class: "more" }, el("summary", {}, `Breaks ${broken} ${broken === 1 ? "rule" : "rules"}, follows ${follows}; ${row.rules.length - broken - follows} unsure or not applicable`), el("ul", { class: "rule-lines" }, rules.map((rule) => ruleLine(rule, limits)))) : null,
     change(row),
