@@ -285,6 +285,7 @@ def join_auditor(
         "thresholds": asdict(limits),
         **config_entry(learnt),
         **({"rule_limits": auditor.rule_limits} if auditor.rule_limits else {}),
+        **({"warrants": auditor.warrants} if auditor.warrants else {}),
     }
     models = [model for model in (revises and revises.generator, writes) if model]
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []

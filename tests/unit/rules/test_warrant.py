@@ -260,6 +260,7 @@ def test_the_word_of_a_warrant_stands_beside_the_rule_in_terminal_report_and_cor
     record = json.loads(run(capsys, *asked, "--json")[1])
     words = {rule["text"]: rule["warrant"] for rule in record["results"][0]["rules"]}
     assert words == {DAY: "not by this model", FEE: None}
+    assert record["config"]["warrants"] == {DAY: "not by this model"}
     assert "rule_limits" not in record["config"]  # nobody asked for its limits
     _, out, _ = run(capsys, *asked, "--report", "report.html")
     assert " ".join(out.split()).count("warrant: not by this model") == 1
