@@ -32,6 +32,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from moralscope.axes.language import Asking
+from moralscope.benchmarks.sets import read_cases, set_card
 from moralscope.models.language.scripted import PlantedBias, ScriptedModel
 from moralscope.rules.audit import prepare_auditor
 from moralscope.rules.audit_options import AuditOptions
@@ -67,6 +68,7 @@ FittedHead = tuple[tuple[str, ...], np.ndarray, float, float]
 """features, weights, intercept, limit"""
 RUNS = 100
 RJUDGE = "R-Judge"
+TALK_DATA = "R-Judge (Yuan et al. 2024), Apache-2.0, github.com/Lordog/R-Judge, safe conversations"
 RULES = Path(__file__).parents[1] / "src" / "moralscope" / "rules"
 HEAD = RULES.parent / "weights" / "turns-mpnet" / "head.safetensors"
 
@@ -143,28 +145,16 @@ def rjudge_conversations() -> list[WrittenConversation]:
     """Read R-Judge: what an agent does there is text, a tool call where it looks like one."""
     path = Path(os.environ.get("MORALSCOPE_DATA", ""), "rjudge", "visible_half.jsonl")
     rows = []
-    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    cases = read_cases(set_card("rjudge"), path) if lines else []
+    for case, line in zip(cases, lines, strict=True):
         row = json.loads(line)
-        messages = [
-            {
-                "role": message["role"],
-                "content": (message.get("action") or message.get("content") or "")
-                .strip()
-                .removeprefix("Final Answer:"),
-            }
-            for part in row["contents"]
-            for message in part
-        ]
-        ((name, turns),) = (
-            (one.id, one.turns)
-            for one in parse_conversations({"messages": messages, "id": f"rjudge-{row['id']}"})
-        )
-        request = next((turn.text for turn in turns if turn.role == USER), "")
+        said = {"messages": json.loads(case.messages), "id": f"rjudge-{row['id']}"}
+        (one,) = parse_conversations(said)
+        request = next((turn.text for turn in one.turns if turn.role == USER), "")
         scenario = f"{RJUDGE}: {row['scenario'] or request}"
         first = SOMEWHERE if row["label"] else None
-        rows.append(
-            WrittenConversation(Conversation(turns, name), scenario, RJUDGE, first, None, (), ())
-        )
+        rows.append(WrittenConversation(one, scenario, RJUDGE, first, None, (), ()))
     return rows
 
 
@@ -440,7 +430,8 @@ def write_heads(heads: dict[str, FittedHead], vectors: dict[str, np.ndarray]) ->
         "# Written by bench/conversations.py --fit: logistic regressions over log-odds and shares."
     ]
     for head, (names, w, b, limit) in heads.items():
-        lines += [f"[{head}]", f"intercept = {b:.4f}", f"limit = {limit:.2f}", f"[{head}.features]"]
+        lines += [f"[{head}]", *([f'data = "{TALK_DATA}"'] if head == "text" else [])]
+        lines += [f"intercept = {b:.4f}", f"limit = {limit:.2f}", f"[{head}.features]"]
         lines += [f"{name} = {value:.4f}" for name, value in zip(names, w, strict=True) if value]
     (RULES / "data" / "turn_head.toml").write_text("\n".join(lines) + "\n", "utf-8")
     save_file(vectors, HEAD)

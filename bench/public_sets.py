@@ -4,6 +4,7 @@
     python bench/public_sets.py mpnet.json minilm.json --write docs/bench.md
 
 Without --write the tables are printed. With it, rows that no record replaces stay as they are.
+--busy writes no latency: the machine did other work.
 Nothing is measured here.
 """
 
@@ -27,14 +28,14 @@ CHOICES = "| choices between two actions | model | cases | right | ms per case |
 PUBLISHED = "| set | published by others (not measured here) | source | read on |"
 
 
-def tables(paths: list[Path], page: str) -> str:
+def tables(paths: list[Path], page: str, *, busy: bool) -> str:
     records = [read_record(read_run(path), str(path)) for path in paths]
     rows = [row for record in records for row in record.results]
     files = {file.set: file for record in records for file in record.statistics.sets}
     others = [published(file) for file in files.values() if file.published]
     parts = [
-        merged(page, QUALITY, [written(row) for row in rows if row.f1 is not None], 2),
-        merged(page, CHOICES, [written(row) for row in rows if row.f1 is None], 2),
+        merged(page, QUALITY, [written(row, busy) for row in rows if row.f1 is not None], 2),
+        merged(page, CHOICES, [written(row, busy) for row in rows if row.f1 is None], 2),
         merged(page, PUBLISHED, others, 1),
     ]
     return "\n\n".join(parts)
@@ -45,14 +46,15 @@ def published(file: SetFile) -> str:
     return f"| {file.title} | {figures} | {file.published[0].source} | {file.published[0].date} |"
 
 
-def written(row: BenchResult) -> str:
+def written(row: BenchResult, busy: bool) -> str:
     if row.f1 is None:
         cells = [FIGURE.write(row.accuracy)]
     else:
         cells = [FIGURE.write(value) for value in (row.f1, row.tuned, row.auc)]
         cells += [SHARE.write(value) for value in (row.recall, row.false_alarms)]
     cells = [row.title, row.model, f"{row.cases:,}", *cells]
-    return f"| {' | '.join(cells)} | {1000 * row.speed.latency:.1f} | {row.seen or 'no'} |"
+    cells.append("\N{EN DASH}" if busy else f"{1000 * row.speed.latency:.1f}")
+    return f"| {' | '.join(cells)} | {row.seen or 'no'} |"
 
 
 def merged(page: str, head: str, lines: list[str], key: int) -> str:
@@ -68,9 +70,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("records", type=Path, nargs="+")
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--busy", action="store_true")
     chosen = parser.parse_args()
     page = chosen.write.read_text("utf-8") if chosen.write else ""
-    text = tables(chosen.records, page)
+    text = tables(chosen.records, page, busy=chosen.busy)
     if chosen.write is None:
         print(text)
         return

@@ -6,8 +6,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from moralscope.rules.warrant_file import read_warrant
 from moralscope.server.site.pages import rulebook_size
 
+from ..scripted_labels import DAY, labelled
 from .site import HOSTILE, PATIENCE, assert_accessible, audit, more, wait_until
 
 pytestmark = pytest.mark.browser
@@ -273,3 +275,56 @@ def test_rules_of_ones_own_are_warranted_beside_the_editor(site, open_page):
     again = open_page(page.url)
     expect(again.locator("#views table").first).to_contain_text("offer to reserve it")
     expect(again.locator("#book")).to_have_value(re.compile("out on loan"))
+
+
+def test_labels_and_fine_replies_make_a_rule_enforceable_and_audits_say_so(
+    site, open_page, tmp_path
+):
+    said, fine = labelled()
+    labels, benign = tmp_path / "labels.jsonl", tmp_path / "fine.csv"
+    columns = ("prompt", "reply", "rule", "broken")
+    labels.write_text(
+        "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in said)
+    )
+    lines = [("question", "answer"), *fine]
+    benign.write_text("".join(f'"{prompt}","{reply}"\n' for prompt, reply in lines))
+    page = open_page(f"{site}/rules?view=write")
+    page.locator("#form-of").select_option("txt")
+    page.locator("#book").fill(f"{DAY}\n")
+    page.locator("#experts").select_option("scripted")
+    page.get_by_label("Open a file of labels").set_input_files(labels)
+    expect(page.locator("#labels-state")).to_have_text("16 labels from labels.jsonl")
+    page.get_by_label("Open a file of benign replies").set_input_files(benign)
+    page.get_by_role("button", name="Use these columns").click()
+    expect(page.locator("#benign-state")).to_have_text("60 replies from fine.csv")
+    page.get_by_role("button", name="Try the rules").click()
+    expect(page.locator("#views table").first).to_contain_text("enforceable", timeout=3 * PATIENCE)
+    assert_accessible(page)
+    again = open_page(page.url)
+    expect(again.locator("#labels-state")).to_have_text("16 labels from this run")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the warrant").click()
+    (rule,) = read_warrant(saved.value.path()).rules
+    assert (rule.word, rule.labelled.n) == ("enforceable", 8)
+
+    page.get_by_role("button", name="Use in an audit").click()
+    page.wait_for_url(re.compile("/audit"))
+    audit(page, prompt=said[0][0], reply=said[0][1])
+    card = page.locator(".verdict")
+    expect(card.locator("blockquote")).to_contain_text(f"{DAY} enforceable")
+    assert_accessible(page)
+    again = open_page(page.url)
+    expect(again.locator(".verdict blockquote .tag")).to_have_text("enforceable")
+    again.get_by_role("button", name="Audit", exact=True).click()  # the warrant comes along
+    expect(again.locator(".verdict blockquote .tag")).to_have_text("enforceable")
+    page.keyboard.press("d")
+    page.locator(".label-line").get_by_label("Broken", exact=True).check()
+    expect(page.locator("#saved")).to_contain_text("1 label")
+
+    page = open_page(f"{site}/rules?view=write")
+    page.get_by_label("Open a file of labels").set_input_files(benign)
+    expect(page.locator("#trouble")).to_contain_text("has no column 'reply'")
+    page.get_by_role("button", name="Take those of my audits").click()
+    expect(page.locator("#labels-state")).to_have_text("1 label from your audits")
+    page.get_by_role("button", name="Remove the labels").click()
+    expect(page.locator("#labels-state")).to_be_empty()

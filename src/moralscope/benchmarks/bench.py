@@ -20,8 +20,7 @@ from moralscope.benchmarks.options import BenchOptions
 from moralscope.benchmarks.sets import (
     ACTION,
     CHOICE,
-    REPLY,
-    TEXT,
+    SPOKEN,
     Case,
     PublishedFigure,
     SetCard,
@@ -147,7 +146,7 @@ def bench(
     for name in chosen.models:
         judges: dict[str, CaseJudge] = {}  # by what they read: texts, replies, actions
         for card in cards:
-            family = card.kind if card.kind in (TEXT, REPLY) else ACTION
+            family = card.kind if card.kind in SPOKEN else ACTION
             judge = judges.get(family) or load_judge(name, card.kind, chosen, progress)
             judges[family] = judge
             if card.kind not in judge.kinds:
@@ -188,9 +187,11 @@ def _measure(
     bad = np.array([case.bad for case in cases])
     flags = np.array([row.flag for row in judgments])
     badness = np.array([row.badness for row in judgments])
-    seen = (
-        card.seen if any(card.credit.lower() in text.lower() for text in judge.trained_on) else ""
-    )
+    named = [text for text in judge.trained_on if card.credit.lower() in text.lower()]
+    halves = [text.rpartition(", ")[2] for text in named]  # "HateCheck (…), …, the even half"
+    seen = card.seen if named else ""
+    if named and all("half" in words for words in halves):
+        seen += f": {halves[0]}"
     right = ~flags if card.kind == CHOICE else flags == bad
     figures: dict[str, Any] = {}
     if card.kind != CHOICE:

@@ -11,11 +11,11 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from moralscope.benchmarks.options import LLAMA_GUARD, BenchOptions
-from moralscope.benchmarks.sets import ACTION, CHOICE, NORM, REPLY, TEXT, Case
+from moralscope.benchmarks.sets import ACTION, CHOICE, CONVERSATION, NORM, SPOKEN, TEXT, Case
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.extras import require_extra
 from moralscope.core.records import Decoding, ModelRef, Usage
@@ -24,6 +24,9 @@ from moralscope.models.language.http_client import client_settings, is_local
 from moralscope.models.options import ENDPOINTS
 from moralscope.models.store import Progress, Store
 from moralscope.rules.audit_options import AuditOptions
+
+if TYPE_CHECKING:
+    from moralscope.rules.records import Verdict
 
 GUARD = "guard:"
 TOKEN = "MORALSCOPE_TOKEN"  # noqa: S105 - the name of a variable
@@ -83,19 +86,19 @@ def load_judge(
     if name.startswith(ENDPOINTS):
         return EndpointJudge(name, options)
     if name.startswith(GUARD):
-        return GuardJudge(name.removeprefix(GUARD), texts=kind == TEXT)
+        return GuardJudge(name.removeprefix(GUARD), kind)
     if any(name == entry.name and entry.kind == "classifier" for entry in Store().entries()):
         return ToxicityJudge(name, progress)
-    if kind in (TEXT, REPLY):
+    if kind in SPOKEN:
         audit = AuditOptions(experts=name, exact=options.exact, texts=kind == TEXT, evidence="no")
-        return AuditJudge(audit, progress)
+        return (ConversationJudge if kind == CONVERSATION else AuditJudge)(audit, progress)
     return ActionJudge(name, progress)
 
 
 class AuditJudge:
     """The audit: its flag, and minus its score."""
 
-    kinds = (TEXT, REPLY)
+    kinds = SPOKEN
     graded = True
 
     def __init__(self, options: AuditOptions, progress: Progress | None) -> None:
@@ -111,10 +114,32 @@ class AuditJudge:
         from moralscope.rules.records import Exchange
 
         audits = self._models.auditor.audit([Exchange(case.prompt, case.text) for case in cases])
-        return [
-            Judgment(-row.verdict.score, row.verdict.flag) if row.verdict.is_judged else NOTHING
-            for row in audits
-        ]
+        return [_of_verdict(row.verdict) for row in audits]
+
+
+class ConversationJudge(AuditJudge):
+    """The audit of conversations: the verdict on each as a whole."""
+
+    def __init__(self, options: AuditOptions, progress: Progress | None) -> None:
+        from moralscope.rules.conversations.audit import ConversationAuditor, act_experts
+        from moralscope.rules.conversations.reader import turn_heads
+
+        super().__init__(options, progress)
+        heads = (head.data for head in turn_heads().values() if head.data)
+        self.trained_on = (*self.trained_on, *heads)
+        name = options.experts
+        self._auditor = ConversationAuditor(self._models.auditor, lambda: act_experts(name))
+
+    def judge(self, cases: Sequence[Case]) -> list[Judgment]:
+        """Return one judgment a conversation, in order."""
+        from moralscope.rules.conversations.conversation import parse_conversations
+
+        every = [parse_conversations(json.loads(case.messages))[0] for case in cases]
+        return [_of_verdict(self._auditor.audit(one).verdict) for one in every]
+
+
+def _of_verdict(verdict: "Verdict") -> Judgment:
+    return Judgment(-verdict.score, verdict.flag) if verdict.is_judged else NOTHING
 
 
 class ActionJudge:
@@ -157,7 +182,7 @@ class ActionJudge:
 class ToxicityJudge:
     """A toxicity classifier of the store, as people use one: it reads the text, not the prompt."""
 
-    kinds = (TEXT, REPLY)
+    kinds = SPOKEN
     graded = True
     trained_on: Sequence[str] = ()
     limit = 0.7  # as its package sets it
@@ -194,7 +219,7 @@ class ToxicityJudge:
 class EndpointJudge(EndpointGenerator):
     """A guard model behind an OpenAI-compatible endpoint: Llama Guard, gpt-oss-safeguard."""
 
-    kinds = (TEXT, REPLY)
+    kinds = SPOKEN
     graded = False
     trained_on: Sequence[str] = ()
 
@@ -271,12 +296,12 @@ def _said(bad: bool) -> Judgment:
 class GuardJudge:
     """A running `moralscope serve`, asked over HTTP with its own experts and rules."""
 
-    kinds = (TEXT, REPLY)
+    kinds = SPOKEN
     graded = True
     trained_on: Sequence[str] = ()
     refs: Sequence[ModelRef] = ()
 
-    def __init__(self, url: str, *, texts: bool = False) -> None:
+    def __init__(self, url: str, kind: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"'{url[:100]}' is not a URL", "give guard:http://127.0.0.1:8000")
@@ -284,7 +309,8 @@ class GuardJudge:
             problem = f"{parts.hostname} is not this machine and the network is switched off"
             raise InputError(problem, "unset MORALSCOPE_OFFLINE, or use a local server")
         self.name, self.usage = f"{GUARD}{url}", Usage()
-        self._url, self._texts = f"{url.rstrip('/')}/v1/audit", texts
+        of_conversation = f"/{CONVERSATION}" if kind == CONVERSATION else ""
+        self._url, self._kind = f"{url.rstrip('/')}/v1/audit{of_conversation}", kind
 
     def judge(self, cases: Sequence[Case]) -> list[Judgment]:
         """Return one judgment a case, in order."""
@@ -293,16 +319,23 @@ class GuardJudge:
         token = os.environ.get(TOKEN, "")
         headers = {"X-Moralscope-Token": token} if token else {}
         rows = [{"prompt": case.prompt, "reply": case.text} for case in cases]
-        body = {"texts": [case.text for case in cases]} if self._texts else {"exchanges": rows}
+        texts = [case.text for case in cases]
+        bodies: list[dict[str, Any]] = [
+            {"texts": texts} if self._kind == TEXT else {"exchanges": rows}
+        ]
+        if self._kind == CONVERSATION:
+            bodies = [{"messages": json.loads(case.messages)} for case in cases]
+        verdicts = []
         try:
             with httpx2.Client(**client_settings(self._url, _PATIENCE)) as client:
-                answer = client.post(self._url, json=body, headers=headers)
-            if answer.status_code != 200:
-                raise MoralscopeError(
-                    f"{self._url} refused the request (status {answer.status_code})",
-                    f"see its log; a server with a token wants it in {TOKEN}",
-                )
-            verdicts = [row["verdict"] for row in answer.json()["results"]]
+                for body in bodies:
+                    answer = client.post(self._url, json=body, headers=headers)
+                    if answer.status_code != 200:
+                        raise MoralscopeError(
+                            f"{self._url} refused the request (status {answer.status_code})",
+                            f"see its log; a server with a token wants it in {TOKEN}",
+                        )
+                    verdicts += [row["verdict"] for row in answer.json()["results"]]
             return [
                 NOTHING if row["status"] == "abstained" else Judgment(-row["score"], row["flag"])
                 for row in verdicts

@@ -17,7 +17,9 @@ from moralscope.io.documents import read_document
 from moralscope.io.tables import Layout, Limits, TableFile
 from moralscope.models.store.data_cards import VARIABLE, data_card
 
-TEXT, REPLY, ACTION, CHOICE, NORM = KINDS = ("text", "reply", "action", "choice", "norm")
+TEXT, REPLY, CONVERSATION = SPOKEN = ("text", "reply", "conversation")
+ACTION, CHOICE, NORM = ("action", "choice", "norm")
+KINDS = (*SPOKEN, ACTION, CHOICE, NORM)
 PRINTED_IN = "any-guardrail 0.7.7"  # its _benchmark_data.py, harness ag0.7.4
 PRINTED_ON = "2026-11-19"  # when it was read
 _MAX_BYTES = 500_000_000
@@ -72,7 +74,8 @@ class SetCard:
 class Case:
     """One row of a set: what is judged, and what people say of it.
 
-    `other` is the worse action of a choice, whose `text` is the better one.
+    `other` is the worse action of a choice, whose `text` is the better one. Of a conversation the
+    prompt and the text are what a judge of replies reads of it.
     """
 
     id: str
@@ -83,6 +86,8 @@ class Case:
     norm: str = ""
     group: str = ""
     part: str = ""
+    messages: str = ""
+    """of a conversation, as JSON"""
 
 
 @cache
@@ -132,6 +137,7 @@ def read_cases(card: SetCard, path: Path, limit: int | None = None) -> list[Case
             norm=_joined(cells, card.norm),
             group=cells.get(card.group, "") or str(number),
             part=cells.get(card.part, ""),
+            messages=cells.get("messages", "") if card.kind == CONVERSATION else "",
         )
         if case.text and not (card.distinct and case.text in texts):
             texts.add(case.text)
@@ -160,20 +166,24 @@ def _rows(card: SetCard, path: Path) -> Iterator[Mapping[str, str]]:
 
 
 def _turns(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row of R-Judge with what the user asked first and all that the agent did."""
+    """Return a row of R-Judge with its messages, what the user asked first, what the agent did."""
     contents = row.get("contents")
     if isinstance(contents, str) and contents.startswith("["):
         contents = json.loads(contents)
     if not isinstance(contents, list):
         return row
     turns = [turn for part in contents for turn in (part if isinstance(part, list) else [part])]
-    users = [str(turn.get("content") or "") for turn in turns if turn.get("role") == "user"]
-    acts = [
-        " ".join(str(turn.get(name) or "") for name in ("thought", "action", "content")).strip()
-        for turn in turns
-        if turn.get("role") == "agent"
+    texts = [str(turn.get("action") or turn.get("content") or "").strip() for turn in turns]
+    said = [
+        (turn.get("role"), text.removeprefix("Final Answer:"))
+        for turn, text in zip(turns, texts, strict=True)
     ]
-    return {**row, "user": users[0] if users else "", "agent": "\n".join(acts)}
+    return {
+        **row,
+        "messages": json.dumps([{"role": role, "content": text} for role, text in said]),
+        "user": next((text for role, text in said if role == "user"), ""),
+        "agent": "\n".join(text for role, text in said if role == "agent" and text),
+    }
 
 
 def _text(value: Any) -> str:

@@ -216,6 +216,7 @@ def _rule_line(rule: RuleFinding, limits: Thresholds) -> str:
     parts = [f"probability {chance:.2f}"]
     parts += [f"limit {limit_of(rule, limits):.2f}"] if is_broken(rule, limits) else []
     parts += [f"{name} {value:.1f}" for name, value in rule.scales.items() if value is not None]
+    parts += [f"warrant: {rule.warrant}"] if rule.warrant else []
     return f"{word[:1].upper()}{word[1:]} “{rule.text}” ({', '.join(parts)}; {rule.scales_from})"
 
 

@@ -165,7 +165,6 @@ class AuditOptions(Options):
         bool,
         rules_option(
             "Refuse rules of yours without a warrant ('rules warrant'), and use its limits.",
-            http=False,
         ),
     ] = False
     revise: Annotated[bool, Option("Also write a better reply for each flagged one.")] = False

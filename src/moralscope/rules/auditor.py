@@ -123,6 +123,9 @@ class Auditor:
     """How many rules the house has, where they are few enough to ask about each of them."""
     rule_limits: Mapping[str, float] = field(default_factory=dict)
     """The probability from which a rule is broken, by the text of rules with one of their own."""
+    warrants: Mapping[str, str] = field(default_factory=dict)
+    """Whether a rule can be enforced (`warrant_file.WORDS`), by the text of rules that were tried.
+    """
     aligner: Aligner
     """Tells whether a reply agrees with a rule."""
     attributes: Attributes
@@ -467,6 +470,7 @@ class Auditor:
                 foundations=known.foundations,
                 scales_from=known.evidence,
                 limit=self.rule_limits.get(rule.text),
+                warrant=self.warrants.get(rule.text),
             )
 
         return [[(rule, finding(rule, row)) for rule, row in rows.items()] for rows in worst]

@@ -39,7 +39,12 @@ from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, Trained
 from moralscope.rules.rulebook import Rulebook, shipped_rulebook
 from moralscope.rules.thresholds import GivenLimits, operating_points, read_limits
 from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
-from moralscope.rules.warrant_file import check_warrants, read_warrant, warrant_path
+from moralscope.rules.warrant_file import (
+    check_warrants,
+    known_warrants,
+    read_warrant,
+    warrant_path,
+)
 from moralscope.rules.writing.revision import ReplyWriter, Reviser, asking
 from moralscope.rules.writing.rule_writer import RuleWriter
 from moralscope.rules.writing.written_rules import WrittenRuleJudge
@@ -53,6 +58,7 @@ _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
     "where a verdict matters"
 )
+_STALE = "the warrant was made with other models and holds no longer: run 'rules warrant' again"
 _ADAPTED = (
     "alignment comes from an expert trained on everyday stories, not on chatbots' replies: read "
     "its probabilities as a ranking"
@@ -82,11 +88,11 @@ def given_limits(options: AuditOptions) -> GivenLimits:
     return read_limits(path)
 
 
-def limits_beside(options: AuditOptions) -> GivenLimits:
+def limits_beside(options: AuditOptions, *, warranted: bool = True) -> GivenLimits:
     """Return the limits in the config, and what lies beside the rulebooks: learnt, warranted."""
     limits = given_limits(options)
     books = [name for name in options.rulebooks if name != SHIPPED]
-    if options.require_warrant:
+    if warranted:
         paths = [path for path in map(warrant_path, books) if path.is_file()]
         limits = replace(limits, warrants=tuple(map(read_warrant, paths)))
     stored = [read_learnt(path) for path in map(learnt_path, books) if path.is_file()]
@@ -221,11 +227,13 @@ def join_auditor(
     learnt, said = learnt_for(limits_given.learnt, experts)
     warnings = [*warnings, said] if said else warnings
     rule_limits = dict(learnt.limits) if learnt else {}
+    tried, judges = bool(limits_given.warrants), learnt.checksum if learnt else ""
+    warrants = known_warrants(limits_given.warrants, experts.ref.sha256, judges)
+    warnings = [*warnings, _STALE] if tried and not warrants else warnings
     if options.require_warrant:
         known = set(shipped_rulebook().rules) if ours else set()
         house = [rule.text for rule in book.rules if rule not in known]
-        judges = experts.ref.sha256, learnt.checksum if learnt else ""
-        warranted, notes = check_warrants(limits_given.warrants, house, *judges)
+        warranted, notes = check_warrants(warrants, house, tried=tried)
         rule_limits, warnings = {**rule_limits, **warranted}, [*warnings, *notes]
     revises, writes = writers
     reviser = Reviser(revises, encoder, limits, seed=options.seed) if encoder and revises else None
@@ -249,6 +257,7 @@ def join_auditor(
         house=index.house,
         whole=index.whole,
         rule_limits={**rule_limits, **limits_given.rules},
+        warrants={text: row.word for text, row in warrants.items()},
         aligner=Aligner(LearntAlignment(experts, learnt) if learnt else classifier),
         attributes=index.attributes,
         thresholds=limits,
@@ -276,6 +285,7 @@ def join_auditor(
         "thresholds": asdict(limits),
         **config_entry(learnt),
         **({"rule_limits": auditor.rule_limits} if auditor.rule_limits else {}),
+        **({"warrants": auditor.warrants} if auditor.warrants else {}),
     }
     models = [model for model in (revises and revises.generator, writes) if model]
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []

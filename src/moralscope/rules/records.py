@@ -181,6 +181,8 @@ class RuleFinding(HasScales):
     scales_from: str = "rulebook"
     limit: float | None = None
     """The probability from which this rule is broken, where it has a limit of its own."""
+    warrant: str | None = None
+    """What `rules warrant` says of it, where its rulebook has a warrant."""
 
     @staticmethod
     def upgraded(plain: Mapping[str, Any]) -> Mapping[str, Any]:

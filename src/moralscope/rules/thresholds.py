@@ -76,7 +76,7 @@ class GivenLimits:
     learnt: LearntRules | None = None
     """What `rules learn` stored beside the rulebook."""
     warrants: tuple[StoredWarrant, ...] = ()
-    """What `rules warrant` stored there, where a warrant is required."""
+    """What `rules warrant` stored there."""
 
     def over(self, points: Mapping[str, float]) -> Thresholds:
         """Return all limits: these, else the operating points, else the usual ones."""

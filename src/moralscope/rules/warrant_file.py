@@ -5,9 +5,10 @@ of the rule. One that holds no longer is none.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
@@ -19,6 +20,7 @@ SCHEMA = "moralscope.warrant/1"
 ENFORCEABLE, REVIEW, NOT = WORDS = ("enforceable", "with review", "not by this model")
 _MAX_BYTES = 20_000_000
 _NAMED = 3  # rules that a refusal names
+_REMEDY = "run 'moralscope rules warrant' again, or delete it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,16 @@ class RuleWarrant:
 class StoredWarrant:
     """The warrants of a rulebook, and what they were made with."""
 
+    schema: str = SCHEMA
     experts: str
     experts_sha256: str
     learnt_sha256: str
     budget: float
     rules: tuple[RuleWarrant, ...]
+
+    def __post_init__(self) -> None:
+        if self.schema != SCHEMA:
+            raise ValueError(f"is no {SCHEMA}")
 
 
 def warrant_path(rulebook: Path | str) -> Path:
@@ -83,39 +90,41 @@ def warrant_path(rulebook: Path | str) -> Path:
 
 def write_warrant(path: Path, warrant: StoredWarrant) -> None:
     """Write a warrant, whole or not at all."""
-    plain = {"schema": SCHEMA, **to_plain(warrant)}
-    write_whole(path, [(json.dumps(plain, indent=1) + "\n").encode()])
+    write_whole(path, [(json.dumps(to_plain(warrant), indent=1) + "\n").encode()])
 
 
 def read_warrant(path: Path) -> StoredWarrant:
     """Read a warrant; what is not of ours is refused in one line."""
-    remedy = "run 'moralscope rules warrant' again"
-    plain = read_document(path, "the warrant", remedy, _MAX_BYTES).json_values()
-    if not isinstance(plain, dict) or plain.pop("schema", None) != SCHEMA:
-        raise InputError(f"{path} is not a warrant", remedy)
-    return decode(StoredWarrant, plain, str(path), remedy=remedy, exact=True)
+    plain = read_document(path, "the warrant", _REMEDY, _MAX_BYTES).json_values()
+    return parse_warrant(plain, str(path))
+
+
+def parse_warrant(plain: Any, source: str) -> StoredWarrant:
+    """Return the warrant that a file or a request holds."""
+    return decode(StoredWarrant, plain, source, remedy=_REMEDY, exact=True)
+
+
+def known_warrants(
+    warrants: Sequence[StoredWarrant], experts: str, learnt: str
+) -> dict[str, RuleWarrant]:
+    """Return what holds for the models that judge now, given by checksums, by the rule's text."""
+    now = experts, learnt
+    valid = [row for row in warrants if (row.experts_sha256, row.learnt_sha256) == now]
+    return {row.rule: row for warrant in valid for row in warrant.rules}
 
 
 def check_warrants(
-    warrants: Sequence[StoredWarrant], rules: Iterable[str], experts: str, learnt: str
+    known: Mapping[str, RuleWarrant], rules: Iterable[str], *, tried: bool
 ) -> tuple[dict[str, float], list[str]]:
     """Return the limits of warranted rules and what to say of them; refuse rules without one.
 
-    `experts` and `learnt` are the checksums of what judges now.
+    `tried` says whether there is a warrant at all, and `known` what holds of it.
     """
-    valid = [
-        row for row in warrants if (row.experts_sha256, row.learnt_sha256) == (experts, learnt)
-    ]
-    known = {row.rule: row for warrant in valid for row in warrant.rules}
     texts = list(rules)
     without = [text for text in texts if text not in known or known[text].word == NOT]
     if without:
-        why = (
-            "theirs was made with other models"
-            if not valid
-            else "never tried, or not by this model"
-        )
-        why = why if warrants else "never tried"
+        why = "never tried, or not by this model" if known else "never tried"
+        why = "theirs was made with other models" if tried and not known else why
         raise InputError(
             f"{len(without):,} of {len(texts):,} rules have no warrant ({why}): {_listed(without)}",
             "run 'moralscope rules warrant RULEBOOK', reword or leave out these rules, or leave "

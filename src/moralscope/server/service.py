@@ -32,6 +32,7 @@ from moralscope.rules.audit import (
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.conversations.audit import ConversationAuditor
 from moralscope.rules.conversations.conversation import AuditedTurn, Conversation
+from moralscope.rules.labels import LabelRow, match_labels
 from moralscope.rules.load_auditor import RuleIndex, index_rules, join_auditor, needs_encoder
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.records import AuditedReply, Exchange
@@ -150,19 +151,19 @@ class Service:
 
     def audit(
         self,
-        exchanges: Sequence[tuple[str, str, str]],
+        exchanges: Sequence[Exchange],
         options: AuditOptions,
         rules: AuditRules | None = None,
         report: Report | None = None,
         tell: Callable[[AuditedReply], None] | None = None,
-        benign: Sequence[tuple[str, str, str]] | None = None,
+        benign: Sequence[Exchange] | None = None,
     ) -> RunRecord:
-        """Audit replies, given as (prompt, reply, id); a false-alarm budget is set on `benign`."""
+        """Audit replies; a false-alarm budget is set on `benign`."""
         check_options(options)
         models = self.auditor(options, rules or AuditRules())
         if benign is not None and options.false_alarms is not None:
-            models = set_budget(models, _exchanges(benign), options.false_alarms)
-        return audit(_exchanges(exchanges), options, models=models, report=report, tell=tell)
+            models = set_budget(models, benign, options.false_alarms)
+        return audit(exchanges, options, models=models, report=report, tell=tell)
 
     def audit_conversations(
         self,
@@ -223,29 +224,29 @@ class Service:
         self,
         rulebooks: Sequence[RulebookText | None],
         options: CheckOptions,
-        replies: Sequence[tuple[str, str, str]] | None = None,
+        replies: Sequence[Exchange] | None = None,
     ) -> RunRecord:
-        """Check rulebooks against each other and against replies, given as (prompt, reply, id)."""
+        """Check rulebooks against each other and against replies."""
         books = tuple(rulebooks)
         audit = AuditOptions(experts=options.experts, exact=options.exact)
         models = self.auditor(audit, AuditRules(books), ours=False)
-        exchanges = None if replies is None else _exchanges(replies)
-        return check_rules(options, replies=exchanges, book=self._book(books), models=models)
+        return check_rules(options, replies=replies, book=self._book(books), models=models)
 
     def warrant(
         self,
         rulebooks: Sequence[RulebookText | None],
         options: WarrantOptions,
-        benign: Sequence[tuple[str, str, str]] | None = None,
+        benign: Sequence[Exchange] | None = None,
+        labels: Sequence[LabelRow] = (),
     ) -> RunRecord:
         """Try whether experts can enforce the rules of a book; `benign` are fine replies."""
         books = tuple(rulebooks)
         if not books or None in books:
             raise InputError("our rulebook has no warrant", "send rules of your own")
-        audit = AuditOptions(experts=options.experts)
-        fine = None if benign is None else _exchanges(benign)
-        models = self.auditor(audit, AuditRules(books))
-        return warrant_book(self._book(books), models, options, fine=fine)
+        book = self._book(books)
+        known = match_labels(labels, book, "the request").labels if labels else ()
+        models = self.auditor(AuditOptions(experts=options.experts), AuditRules(books))
+        return warrant_book(book, models, options, labels=known, fine=benign)
 
     def lint(self, rulebooks: Sequence[RulebookText | None], options: LintOptions) -> RunRecord:
         """Lint rulebooks laid over each other."""
@@ -262,10 +263,3 @@ class Service:
 
     def _axis(self, options: AxisOptions) -> Axis:
         return self._axes.get(options, lambda: build_axis(options, self.models))
-
-
-def _exchanges(rows: Sequence[tuple[str, str, str]]) -> list[Exchange]:
-    return [
-        Exchange(prompt, reply, name or str(number))
-        for number, (prompt, reply, name) in enumerate(rows, 1)
-    ]

@@ -37,6 +37,7 @@ def test_the_record_has_the_shape_of_the_design():
     assert set(first["rules"][0]) == {
         *("text", "source", "alignment", "severity", "consensus", "foundations", "scales_from"),
         "limit",
+        "warrant",
     }
     assert set(first["rules"][0]["alignment"]) == {"label", "probabilities"}
     assert list(first["verdict"]) == [

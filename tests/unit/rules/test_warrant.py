@@ -251,6 +251,32 @@ def test_a_warrant_of_other_models_or_of_another_text_is_none(house, capsys):
     assert "made with other models" in run(capsys, *REQUIRED)[2]
 
 
+def test_the_word_of_a_warrant_stands_beside_the_rule_in_terminal_report_and_corpus(house, capsys):
+    run(capsys, "rules", "warrant", "house.txt", "--experts", "scripted")
+    rewrite(warrant_path(house), word="not by this model")
+    plain = json.loads(warrant_path(house).read_text())
+    warrant_path(house).write_text(json.dumps({**plain, "rules": plain["rules"][:1]}))
+    asked = (*AUDIT, "--rulebook", "house.txt")
+    record = json.loads(run(capsys, *asked, "--json")[1])
+    words = {rule["text"]: rule["warrant"] for rule in record["results"][0]["rules"]}
+    assert words == {DAY: "not by this model", FEE: None}
+    assert record["config"]["warrants"] == {DAY: "not by this model"}
+    assert "rule_limits" not in record["config"]  # nobody asked for its limits
+    _, out, _ = run(capsys, *asked, "--report", "report.html")
+    assert " ".join(out.split()).count("warrant: not by this model") == 1
+    assert (house.parent / "report.html").read_text().count("warrant: not by this model") >= 1
+    warrant_path(house).write_text(json.dumps({**plain, "learnt_sha256": "0" * 64}))
+    record = json.loads(run(capsys, *asked, "--json")[1])
+    assert {rule["warrant"] for rule in record["results"][0]["rules"]} == {None}
+    assert any("made with other models" in line for line in record["warnings"])
+
+
+def test_a_damaged_warrant_is_made_again(house, capsys):
+    warrant_path(house).write_text("{}")
+    assert run(capsys, "rules", "warrant", "house.txt", "--experts", "scripted")[0] == 0
+    assert [row.rule for row in read_warrant(warrant_path(house)).rules] == [DAY, FEE]
+
+
 def test_our_rules_need_no_warrant_beside_ones_own(house, capsys):
     run(capsys, "rules", "warrant", "house.txt", "--experts", "scripted")
     rewrite(warrant_path(house), word="enforceable")

@@ -22,7 +22,7 @@ from moralscope.server.service import AuditRules, RulebookText, Service
 from moralscope.stories.experts import prepare_experts
 
 ACTIONS = ["kill people", "kill time", "help people"]
-GIVEN = [("Do you steal?", "I would never steal from a friend.", "a")]
+GIVEN = [Exchange("Do you steal?", "I would never steal from a friend.", "a")]
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_an_axis_is_fitted_once(service, monkeypatch):
 def test_an_audit_is_that_of_the_job(service):
     options = AuditOptions(experts="scripted", top=7, seed=5)
     found = service.audit(GIVEN, options)
-    alone = audit([Exchange(*GIVEN[0])], options)
+    alone = audit(GIVEN, options)
     assert found.results == alone.results
     assert (found.config, found.models) == (alone.config, alone.models)
 

@@ -133,6 +133,8 @@ class TurnHead:
     features: Mapping[str, float]
     intercept: float
     limit: float
+    data: str = ""
+    """What taught it, beside what was written for moralscope."""
 
     def probability(self, values: Mapping[str, float]) -> float:
         """Return the probability of bad."""

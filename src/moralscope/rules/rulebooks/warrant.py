@@ -114,7 +114,7 @@ def prepare_warrant(
     audit = AuditOptions(
         rulebooks=(options.rulebook,), experts=options.experts, exact=options.exact
     )
-    return load_auditor(audit, book, limits_beside(audit), progress)
+    return load_auditor(audit, book, limits_beside(audit, warranted=False), progress)
 
 
 def warrant_book(
@@ -166,7 +166,7 @@ def warrant_book(
         config={
             "rulebook": book.name,
             "rules": len(book.rules),
-            **{name: config.get(name) for name in ("experts", "experts_sha256")},
+            **{n: config[n] for n in ("experts", "experts_sha256", "learnt") if n in config},
             "fine": source,
             "options": plain_options(options),
         },

@@ -14,6 +14,7 @@ from moralscope.core.records import values_of
 from moralscope.models.options import AUDITORS, ENCODERS, GENERATORS
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
+from moralscope.rules.records import Exchange
 from moralscope.rules.thresholds import GivenLimits, Thresholds
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import options_in
@@ -86,7 +87,7 @@ def audit_job(service: Service, body: s.AuditRequest) -> Job:
     options = options_in(body, AuditOptions, rulebooks=(), texts=bool(body.texts))
     rules = _rules(body)
     benign = _rows(body.benign)
-    replies = _rows(body.exchanges) or [("", text, "") for text in body.texts]
+    replies = _rows(body.exchanges) or [Exchange("", text) for text in body.texts]
     return lambda report, tell: service.audit(replies, options, rules, report, tell, benign)
 
 
@@ -101,19 +102,22 @@ def conversation_job(
 
 def warrant_job(service: Service, body: s.WarrantRequest) -> Job:
     """Return what warrants the rules of a request."""
-    options = options_in(body, WarrantOptions, rulebook="yours", benign=None)
+    options = options_in(body, WarrantOptions, rulebook="yours", benign=None, labels=None)
     books, benign = s.read_rulebooks(body.rulebooks), _rows(body.benign)
-    return lambda report, tell: service.warrant(books, options, benign)
+    labels = [(Exchange(row.prompt, row.reply), row.rule, row.broken) for row in body.labels]
+    return lambda report, tell: service.warrant(books, options, benign, labels)
 
 
 def _rules(body: s.AuditRequest | s.ConversationRequest) -> AuditRules:
     options_in(body.thresholds, Thresholds)  # refused here, in its words
     limits = body.thresholds.model_dump(exclude_unset=True)
-    return AuditRules(s.read_rulebooks(body.rulebooks), GivenLimits(limits))
+    warrants = s.read_warrants(body.rulebooks)
+    return AuditRules(s.read_rulebooks(body.rulebooks), GivenLimits(limits, warrants=warrants))
 
 
-def _rows(exchanges: Sequence[s.ExchangeBody] | None) -> list[tuple[str, str, str]] | None:
-    return [(row.prompt, row.reply, row.id) for row in exchanges or ()] or None
+def _rows(exchanges: Sequence[s.ExchangeBody] | None) -> list[Exchange] | None:
+    every = enumerate(exchanges or (), 1)
+    return [Exchange(row.prompt, row.reply, row.id or str(n)) for n, row in every] or None
 
 
 @router.post("/score", responses=_answers("score", "record"), summary="Score actions")

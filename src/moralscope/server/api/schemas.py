@@ -10,15 +10,17 @@ from functools import cache, reduce
 from importlib import resources
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.core.records import NOT_ADVICE, RUN_SCHEMA
 from moralscope.models.options import ENCODERS
 from moralscope.rules.audit_options import AuditOptions
+from moralscope.rules.labels import BROKEN
 from moralscope.rules.options import CheckOptions, LintOptions, WarrantOptions
 from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.warrant_file import StoredWarrant, parse_warrant
 from moralscope.server.api.bodies import RequestModel, body_of
 from moralscope.server.service import RulebookText
 from moralscope.surveys.options import SurveyOptions
@@ -89,11 +91,24 @@ class ExchangeBody(RequestModel):
     id: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
+Exchanges = Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)]
+
+
+class LabelledReply(ExchangeBody):
+    """A reply, and whether it breaks a rule."""
+
+    rule: Action = Field(description="The rule's text or id.")
+    broken: Annotated[bool, BeforeValidator(lambda said: BROKEN.get(str(said).lower(), said))]
+
+
 class RulebookBody(RequestModel):
     """A rulebook of one's own, as text."""
 
     text: Book
     format: Literal["yaml", "csv", "txt"] = "yaml"
+    warrant: dict[str, Any] | None = Field(
+        None, description="What 'rules warrant' saved beside it; audits show its words."
+    )
 
 
 Rulebooks = Annotated[
@@ -119,6 +134,12 @@ def read_rulebooks(books: list[Any]) -> tuple[RulebookText | None, ...]:
     )
 
 
+def read_warrants(books: list[Any]) -> tuple[StoredWarrant, ...]:
+    """Return the warrants that rulebooks bring with them."""
+    every = [book.warrant for book in books if isinstance(book, RulebookBody)]
+    return tuple(parse_warrant(plain, "'warrant'") for plain in every if plain is not None)
+
+
 class ThresholdsGiven(body_of(Thresholds)):  # type: ignore[misc]
     """Limits of an audit; one that is left out is as usual."""
 
@@ -127,7 +148,7 @@ class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
     """Replies to be audited, or texts that are no replies."""
 
     model_config = shown("AuditRequest")
-    exchanges: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] = Field(
+    exchanges: Exchanges = Field(
         default_factory=list, description="Replies with their prompts; leave out for texts."
     )
     texts: Annotated[list[Long], Field(max_length=MAX_EXCHANGES)] = Field(
@@ -135,7 +156,7 @@ class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
     )
     rulebooks: Rulebooks = Field(default_factory=list)
     thresholds: ThresholdsGiven = ThresholdsGiven()
-    benign: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = Field(
+    benign: Exchanges | None = Field(
         None, description="Replies that are fine: with false_alarms the limit is set on them."
     )
 
@@ -162,15 +183,19 @@ class CheckRequest(body_of(CheckOptions)):  # type: ignore[misc]
 
     model_config = shown("CheckRequest")
     rulebooks: Rulebooks = Field(default_factory=list)
-    exchanges: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = None
+    exchanges: Exchanges | None = None
 
 
 class WarrantRequest(body_of(WarrantOptions)):  # type: ignore[misc]
-    """Rules of one's own that are to be enforced, and replies that are fine."""
+    """Rules of one's own that are to be enforced, labelled replies and replies that are fine."""
 
     model_config = shown("WarrantRequest")
     rulebooks: Annotated[list[RulebookBody], Field(min_length=1, max_length=4)]
-    benign: Annotated[list[ExchangeBody], Field(max_length=MAX_EXCHANGES)] | None = Field(
+    labels: Annotated[list[LabelledReply], Field(max_length=MAX_EXCHANGES)] = Field(
+        default_factory=list,
+        description="Replies that break rules or do not: without them no rule is 'enforceable'.",
+    )
+    benign: Exchanges | None = Field(
         None, description="Replies that are fine: limits are set on them; else on some of ours."
     )
 

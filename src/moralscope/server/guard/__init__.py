@@ -27,7 +27,7 @@ from moralscope.rules.conversations.conversation import (
 )
 from moralscope.rules.load_auditor import limits_beside
 from moralscope.rules.options import SHIPPED
-from moralscope.rules.records import AuditedReply
+from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import read_text
 from moralscope.server.guard.log import GuardLog, LoggedDecision
 from moralscope.server.options import GuardOptions
@@ -90,16 +90,15 @@ class Guard:
         self, service: Service, options: GuardOptions, log: GuardLog | None = None
     ) -> None:
         self._service, self.options, self.log = service, options, log
-        warranted = options.require_warrant
-        stored = AuditOptions(rulebooks=options.rulebooks, require_warrant=warranted)
-        self._rules = AuditRules(tuple(map(_book, options.rulebooks)), limits_beside(stored))
+        limits = limits_beside(AuditOptions(rulebooks=options.rulebooks))
+        self._rules = AuditRules(tuple(map(_book, options.rulebooks)), limits)
         revise = options.action == "revise"
         self._audit = AuditOptions(
             experts=options.experts,
             revise=revise,
             generator=options.generator,
             evidence="yes" if options.evidence else "no",
-            require_warrant=warranted,
+            require_warrant=options.require_warrant,
         )
 
     def prepare(self) -> None:
@@ -141,7 +140,7 @@ class Guard:
                 self._service.last_turns(conversations, self._audit, self._rules)
             )
         else:
-            exchanges = [(prompt, reply.text, "") for reply in said]
+            exchanges = [Exchange(prompt, reply.text) for reply in said]
             rows = iter(self._service.audit(exchanges, self._audit, self._rules).results)
         return [
             self._with_parts(None if reply.is_empty else self._by_text(next(rows), reply), reply)

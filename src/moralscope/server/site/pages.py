@@ -5,7 +5,6 @@ Beside them what they need: uploads, our rulebook as text, shipped experts.
 
 import importlib.resources
 import json
-import re
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -19,17 +18,18 @@ from starlette.responses import RedirectResponse, Response
 from moralscope.axes.options import AXES, DEFAULT_BASE, FITS, AxisKind, AxisOptions
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
-from moralscope.io.tables import Layout, Limits, TableFile
+from moralscope.io.tables import Layout, Limits, TableFile, is_table
 from moralscope.models.options import AUDITORS, ENCODERS, EXPERTS
 from moralscope.models.options import SPEAKERS as SUBJECTS
 from moralscope.models.store.data_cards import list_data
 from moralscope.pages.audit import CARD_WORDS
 from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
-from moralscope.rules.options import SHIPPED
+from moralscope.rules.labels import read_rows
+from moralscope.rules.options import SHIPPED, WarrantOptions
 from moralscope.rules.records import FOUNDATIONS
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.thresholds import Thresholds
-from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_ITEMS
+from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_EXCHANGES, MAX_ITEMS
 from moralscope.server.app import FOLDER, page
 from moralscope.server.guard.log import FLAGGED, KINDS, GuardLog
 from moralscope.server.site.chains import GENERATORS as STORY_GENERATORS
@@ -42,7 +42,8 @@ from moralscope.version import __version__
 router = APIRouter(include_in_schema=False)
 MAX_ROWS = 10_000  # of an uploaded file: jobs of the page have no limit of time
 SPEAKERS = tuple(name for name in SUBJECTS if name not in ENCODERS)  # language models
-_READ = ".csv, .jsonl, .ndjson, .parquet or .txt"
+_ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet", ".txt")
+_READ = f"{', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,9 @@ def rules(request: Request) -> Response:
         foundations=FOUNDATIONS,
         experts=[name for name in AUDITORS if name != WEAK_AUDITOR],
         usual=AuditOptions().experts,
+        budget=WarrantOptions(rulebook="yours").false_alarms,
         states=_states(request),
+        most=MAX_EXCHANGES,
     )
 
 
@@ -231,16 +234,14 @@ def read_upload(name: str, data: bytes) -> dict[str, Any]:
 
     Only the ending of the name is used; a message names the file as its owner does.
     """
-    ending = Path(name).suffix.lower()
-    safe = ending if re.fullmatch(r"\.[a-z0-9]{1,8}", ending) else ""
-    shown = Path(name).name[:80] or "the file"
-    if safe not in (".csv", ".jsonl", ".ndjson", ".parquet", ".txt"):
+    ending, shown = Path(name).suffix.lower(), Path(name).name[:80] or "the file"
+    if ending not in _ENDINGS:
         raise InputError(f"{shown} is not a table that the page reads", f"give {_READ}")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"upload{safe}")
+        path = Path(folder, f"upload{ending}")
         path.write_bytes(data)
         limits = Limits(rows=MAX_ROWS)
-        layout = Layout(lines_as="line", delimiters=",;\t" if safe == ".csv" else "")
+        layout = Layout(lines_as="line", delimiters=",;\t" if ending == ".csv" else "")
         table = TableFile(path, name=shown, limits=limits, layout=layout)
         try:
             rows = [cells for _, cells in table.strict_rows() if any(cells.values())]
@@ -255,6 +256,22 @@ def read_upload(name: str, data: bytes) -> dict[str, Any]:
         ["" if cells.get(name) is None else str(cells[name]) for name in columns] for cells in rows
     ]
     return {"name": shown, "columns": columns, "rows": texts}
+
+
+def read_labels(name: str, data: bytes) -> list[dict[str, Any]]:
+    """Read uploaded labels as `rules warrant --labels` reads them, of any rules."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"labels{Path(name).suffix if is_table(name) else ''}")
+        path.write_bytes(data)
+        try:
+            rows = read_rows(path)
+        except InputError as error:
+            shown = error.problem.replace(str(path), Path(name).name[:80])
+            raise InputError(shown, error.remedy) from None
+    return [
+        {"prompt": said.prompt, "reply": said.reply, "rule": rule, "broken": broken}
+        for said, rule, broken in rows
+    ]
 
 
 @cache

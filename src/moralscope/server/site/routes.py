@@ -41,7 +41,7 @@ from moralscope.server.security import REPORT_POLICY, allowed
 from moralscope.server.site.chains import StoryChainOptions
 from moralscope.server.site.guard_page import guard_page
 from moralscope.server.site.jobs import Jobs, asked_title, drawn, job_notes
-from moralscope.server.site.pages import MAX_ROWS, read_upload, rulebook_text
+from moralscope.server.site.pages import MAX_ROWS, read_labels, read_upload, rulebook_text
 from moralscope.stories.story import MoralStory
 
 router = APIRouter(prefix="/api/site", include_in_schema=False, dependencies=[Depends(allowed)])
@@ -271,6 +271,14 @@ def labels(request: Request, run: Annotated[str, Query(max_length=60)] = "") -> 
     """Return the labels that people chose, of one run or of all, for `rules learn --labels`."""
     table = _runs(request).labels_csv([run] if run else [])
     return Response(table, media_type="text/csv", headers=NO_SCRIPT)
+
+
+@router.post("/labels")
+async def upload_labels(
+    request: Request, name: Annotated[str, Query(max_length=300)]
+) -> list[dict[str, Any]]:
+    """Read uploaded labels, for a warrant."""
+    return await asyncio.to_thread(read_labels, name, await request.body())
 
 
 @router.post("/compare")

@@ -1,5 +1,6 @@
 """The HTTP API on scripted models: records, streams, limits, who may ask, what is counted."""
 
+import csv
 import json
 import re
 import threading
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from moralscope.core.errors import InputError
+from moralscope.core.records import to_plain
 from moralscope.models.encoders.loading import encoder_names
 from moralscope.models.options import AUDITORS, ENCODERS, GENERATORS
+from moralscope.rules.rulebooks.warrant import warrant
 from moralscope.server import service as serving
 from moralscope.server.api import AccessToken, Bounds, Proxy, WorkQueue, api_app, schemas
 from moralscope.server.guard import Guard, GuardOptions
@@ -21,6 +24,7 @@ from moralscope.server.security import check_address, read_token
 from moralscope.server.service import Service
 
 from ....api_site import ACTIONS, AUDIT, SCORE, scripted_catalogue, site
+from ....scripted_labels import DAY, labelled
 
 LINES = {"Accept": "application/x-ndjson"}
 TOKEN = "correct-horse-battery-staple"
@@ -198,6 +202,76 @@ def test_rules_are_warranted_and_nothing_is_stored(client, tmp_path, monkeypatch
     few = {**body, "benign": fine[:3]}
     assert "at least 49" in client.post("/v1/rules/warrant", json=few).text
     assert client.post("/v1/rules/warrant", json={"rulebooks": ["moralscope"]}).status_code == 422
+
+
+def write_csv(path, columns, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    return path
+
+
+def test_a_warrant_over_http_is_the_command_lines(client, tmp_path):
+    said, fine = labelled()
+    (tmp_path / "house.txt").write_text(f"{DAY}\nYou should name every fee.\n")
+    options = {
+        "labels": write_csv(tmp_path / "l.csv", ("prompt", "reply", "rule", "broken"), said),
+        "benign": write_csv(tmp_path / "b.csv", ("prompt", "reply"), fine),
+    }
+    here = to_plain(warrant(rulebook=str(tmp_path / "house.txt"), experts="scripted", **options))
+    body = {
+        "rulebooks": [{"text": (tmp_path / "house.txt").read_text(), "format": "txt"}],
+        "labels": [
+            dict(zip(("prompt", "reply", "rule", "broken"), row, strict=True)) for row in said
+        ],
+        "benign": [{"prompt": prompt, "reply": reply} for prompt, reply in fine],
+        "experts": "scripted",
+    }
+    there = client.post("/v1/rules/warrant", json=body).json()
+    assert there["results"] == here["results"]
+    assert there["statistics"] == here["statistics"]
+    assert there["results"][0]["word"] == "enforceable"
+
+    saved = json.loads((tmp_path / "house.warrant.json").read_text())
+    asked = {
+        "exchanges": [{"prompt": prompt, "reply": reply} for prompt, reply, *_ in said[:2]],
+        "rulebooks": [{**body["rulebooks"][0], "warrant": saved}],
+        "experts": "scripted",
+    }
+    record = client.post("/v1/audit", json=asked).json()
+    words = {rule["text"]: rule["warrant"] for row in record["results"] for rule in row["rules"]}
+    assert words == {row["rule"]: row["word"] for row in here["results"]}
+    refused = client.post("/v1/audit", json={**asked, "require_warrant": True})
+    assert (refused.status_code, "name every fee" in refused.text) == (422, True)
+    only = {**asked, "rulebooks": [{"text": DAY, "format": "txt", "warrant": saved}]}
+    record = client.post("/v1/audit", json={**only, "require_warrant": True}).json()
+    assert record["config"]["rule_limits"] == {DAY: here["results"][0]["limit"]}
+    stale = {**saved, "experts_sha256": "0" * 64}
+    only["rulebooks"][0]["warrant"] = stale
+    record = client.post("/v1/audit", json=only).json()
+    assert record["results"][0]["rules"][0]["warrant"] is None
+    assert any("made with other models" in line for line in record["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"labels": [{"reply": "No.", "rule": DAY, "broken": "maybe"}]}, "broken"),
+        ({"labels": [{"reply": "No.", "rule": "Be nice.", "broken": False}]}, "no label of a rule"),
+    ],
+)
+def test_bad_labels_of_a_warrant_are_refused(client, change, words):
+    body = {"rulebooks": [{"text": DAY, "format": "txt"}], "experts": "scripted", **change}
+    answer = client.post("/v1/rules/warrant", json=body)
+    assert (answer.status_code, words in answer.text) == (422, True)
+
+
+def test_what_is_no_warrant_is_refused(client):
+    of_a_run = {"schema": "moralscope.run/1", "experts": "", "experts_sha256": "", "budget": 0.02}
+    of_a_run |= {"learnt_sha256": "", "rules": []}
+    book = {"text": DAY, "format": "txt", "warrant": of_a_run}
+    body = {"exchanges": [{"reply": "No."}], "rulebooks": [book], "experts": "scripted"}
+    answer = client.post("/v1/audit", json=body)
+    assert (answer.status_code, "is no moralscope.warrant/1" in answer.text) == (422, True)
 
 
 def test_lint_names_the_line(client):

@@ -1,18 +1,18 @@
 // The page Audit: exchanges in; verdicts, evidence and rules out, on a workbench (bench.js).
-import { $, Trouble, askText, download, csv, draft, drawPage, loadRun, notes, openShared, radio, say, setRadio, shareBar, short, show, upload, wanted, worker } from "/static/site/core.js";
+import { $, EXCHANGES, Trouble, askText, download, csv, draft, drawPage, loadRun, notes, openShared, radio, say, setRadio, shareBar, short, show, upload, wanted, worker } from "/static/site/core.js";
 import { readConversations } from "/static/site/conversations.js";
 import { bookEditor } from "/static/site/book.js";
 import { makeBench } from "/static/site/bench.js";
 import { makeLimits } from "/static/site/limits.js";
 
-let given = null, source = "", record = null, kept = null, request = {};
+let given = null, source = "", record = null, kept = null, request = {}, warrant = null;
 
 // ---- texts that are no replies --------------------------------------------------------------
 const isText = () => radio("kind") === "text", isTalk = () => radio("kind") === "talk";
 const noun = () => (isText() ? "texts" : "replies");
 // Rows as a request has them: (prompt, reply), or the text alone.
 const pack = (rows) => (isText() ? { texts: rows.map((row) => row.at(-1)) } : { exchanges: rows.map(([prompt, reply], at) => ({ prompt, reply, id: String(at + 1) })) });
-const wants = () => (isText() ? [["Texts are in", ["text", "post", "message", "comment", "reply", "line"]]] : [["Prompts are in", ["prompt", "question", "q", "user", "input", "instruction", "human", "customer"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion", "bot", "chatbot"]]]);
+const wants = () => (isText() ? [["Texts are in", ["text", "post", "message", "comment", "reply", "line"]]] : EXCHANGES);
 function kindChosen() {
   $("prompt-field").hidden = isText();
   $("talk-field").hidden = !isTalk();
@@ -23,7 +23,8 @@ function kindChosen() {
 }
 
 // ---- what is asked ------------------------------------------------------------------------
-const book = () => ({ text: $("book").value, format: $("form-of").value });
+// A rulebook brings the warrant along that Rules made of it, as long as it has one of its rules.
+const book = () => ({ text: $("book").value, format: $("form-of").value, ...(warrant?.rules.some(({ rule }) => $("book").value.includes(rule)) ? { warrant } : {}) });
 function rulebooks() {
   const which = radio("book");
   if (which !== "ours" && !$("book").value.trim()) throw new Trouble("Your rulebook is empty. Write at least one rule, or choose Ours.", 422);
@@ -116,7 +117,7 @@ $("limits-use").addEventListener("click", () => { for (const [name, value] of Ob
 
 // ---- start --------------------------------------------------------------------------------
 const FIELDS = ["prompt", "reply", "talk", "book", "form-of", "experts", "top"];
-const saveDraft = () => draft.write("audit", { ...Object.fromEntries(FIELDS.map((id) => [id, $(id).value])), which: radio("book") });
+const saveDraft = () => draft.write("audit", { ...Object.fromEntries(FIELDS.map((id) => [id, $(id).value])), which: radio("book"), warrant });
 // Rows come while the run works; they are drawn together, not one by one.
 let coming = [], soon = 0;
 const arrive = () => { soon = 0; const some = coming; coming = []; bench.add(some); $("found-title").textContent = `${bench.rows.length.toLocaleString("en")} of ${given?.length.toLocaleString("en") ?? "?"} ${noun()} audited`; };
@@ -140,7 +141,7 @@ function restore(asked) {
   for (const each of limitInputs()) each.value = asked.thresholds?.[each.dataset.limit] ?? "";
   const books = asked.rulebooks ?? ["moralscope"], mine = books.find((each) => typeof each === "object");
   setRadio("book", mine ? (books.includes("moralscope") ? "both" : "mine") : "ours");
-  if (mine) { $("book").value = mine.text; $("form-of").value = mine.format ?? "yaml"; }
+  if (mine) { $("book").value = mine.text; $("form-of").value = mine.format ?? "yaml"; warrant = mine.warrant ?? null; }
   $("more").open = $("revise").checked || Object.keys(asked.thresholds ?? {}).length > 0;
 }
 async function open(id) {
@@ -167,8 +168,8 @@ async function open(id) {
 }
 async function start() {
   const before = draft.read("audit"), id = wanted().get("run"), sent = draft.read("sent-book");
-  if (before) { for (const field of FIELDS) if (before[field] !== undefined) $(field).value = before[field]; setRadio("book", before.which ?? "ours"); }
-  if (sent) { $("book").value = sent.text; $("form-of").value = sent.format; setRadio("book", "mine"); draft.write("sent-book", null); saveDraft(); }
+  if (before) { for (const field of FIELDS) if (before[field] !== undefined) $(field).value = before[field]; setRadio("book", before.which ?? "ours"); warrant = before.warrant ?? null; }
+  if (sent) { $("book").value = sent.text; $("form-of").value = sent.format; setRadio("book", "mine"); warrant = sent.warrant ?? null; draft.write("sent-book", null); saveDraft(); }
   bookChosen();
   if (!id) return run.resume();
   await openShared(id, open);

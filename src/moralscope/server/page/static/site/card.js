@@ -50,7 +50,7 @@ const fact = (name, text) => (text ? el("p", { class: "small fact" }, el("b", {}
 // How a reply stands to a rule, what that rests on, and whose numbers these are.
 function details(rule, limits) {
   const label = { breaks: "disagree", follows: "agree" }[stanceOf(rule, limits)] ?? rule.alignment.label;
-  const parts = [`probability ${number(chance(rule, label))}`, isBroken(rule, limits) ? `limit ${number(limitOf(rule, limits))}` : "", ...["severity", "consensus"].map((name) => (rule[name] ?? null) === null ? "" : `${name} ${number(rule[name], 1)}`)];
+  const parts = [`probability ${number(chance(rule, label))}`, isBroken(rule, limits) ? `limit ${number(limitOf(rule, limits))}` : "", ...["severity", "consensus"].map((name) => (rule[name] ?? null) === null ? "" : `${name} ${number(rule[name], 1)}`), rule.warrant ? `warrant: ${rule.warrant}` : ""];
   return `${parts.filter(Boolean).join(", ")}; ${rule.scales_from ?? rule.evidence ?? "rulebook"}`;
 }
 function ruleLine(rule, limits) {

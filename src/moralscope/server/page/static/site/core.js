@@ -253,6 +253,8 @@ const bare = ({ page: _, view: __, ...record }) => record; // what the page note
 const picture = (chart) => { const found = chart(); if (!found?.querySelector("svg")) throw new Trouble("There is no chart to save: a chart needs at least two results.", 0); return found; };
 
 // ---- uploads --------------------------------------------------------------------------------
+// What the columns of exchanges are called.
+export const EXCHANGES = [["Prompts are in", ["prompt", "question", "q", "user", "input", "instruction", "human", "customer"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion", "bot", "chatbot"]]];
 const NO_TEXT = ["id", "nr", "no", "number", "row", "date", "time", "timestamp"]; // columns that are no text of anybody's
 // Opens a table and lets its reader choose columns; `use` gets the chosen texts row by row.
 export function upload({ input, chooser, wants, use, id = "upload", trouble = "trouble" }) {

@@ -1,5 +1,5 @@
 // The page Rules: our rulebook by theme and foundation; a rulebook of one's own, checked as it is typed.
-import { $, Trouble, ask, draft, drawPage, el, loadRun, notes, openShared, radio, say, setRadio, show, tables, wanted, worker } from "/static/site/core.js";
+import { $, EXCHANGES, Trouble, ask, askText, download, draft, drawPage, el, loadRun, notes, openShared, radio, say, setRadio, short, show, tables, upload, wanted, worker } from "/static/site/core.js";
 import { bookEditor } from "/static/site/book.js";
 
 let all = [], theme = "";
@@ -31,7 +31,7 @@ function asYaml() {
   const rule = (each) => [`  - text: ${JSON.stringify(each.text)}`, ...(each.id ? [`    id: ${JSON.stringify(each.id)}`] : []), ...(each.foundations.length ? [`    foundations: [${each.foundations.join(", ")}]`] : []), ...["severity", "consensus"].filter((key) => each[key] !== null).map((key) => `    ${key}: ${each[key]}`)].join("\n");
   return `name: chosen\nrules:\n${[...chosen].map(rule).join("\n")}\n`;
 }
-const send = (text, format) => { draft.write("sent-book", { text, format }); location.assign("/audit"); };
+const send = (text, format, warrant) => { draft.write("sent-book", { text, format, warrant }); location.assign("/audit"); };
 function view() {
   $("browse").hidden = radio("view") !== "browse";
   $("write").hidden = radio("view") !== "write";
@@ -39,7 +39,26 @@ function view() {
 }
 
 // ---- warrants: can these experts enforce the rules ------------------------------------------
+const given = { labels: [], benign: [] };
+let warrant = null;
+function give(name, rows, source) {
+  given[name] = rows ?? [];
+  const count = given[name].length, noun = { labels: ["label", "labels"], benign: ["reply", "replies"] }[name][Number(count > 1)];
+  $(`${name}-state`).textContent = count ? `${count.toLocaleString("en")} ${noun} from ${short(source, 40)}` : "";
+  $(`${name}-clear`).hidden = !count;
+}
+async function readLabels(raw, name, source = name) {
+  say("trouble", "");
+  try {
+    const rows = await ask("POST", `/api/site/labels?name=${encodeURIComponent(name)}`, { raw: await raw() });
+    if (!rows.length) throw new Trouble("No labels yet. Choose “Broken” or “Not broken” for rules of an audit first.", 422);
+    give("labels", rows, source);
+  } catch (error) { say("trouble", error.message); }
+}
+// What `rules warrant` saves beside a rulebook.
+const asWarrant = ({ config, statistics, results }) => ({ schema: "moralscope.warrant/1", experts: config.experts, experts_sha256: config.experts_sha256, learnt_sha256: config.learnt?.sha256 ?? "", budget: statistics.budget, rules: results });
 function drawWarrant(record, id) {
+  warrant = asWarrant(record);
   setRadio("view", "write");
   view();
   $("views").replaceChildren();
@@ -50,12 +69,13 @@ function drawWarrant(record, id) {
 }
 const run = worker("run", "warrant", { ask: () => {
   if (!$("book").value.trim()) throw new Trouble("Write at least one rule first.", 422);
-  return { request: { rulebooks: [{ text: $("book").value, format: $("form-of").value }], experts: $("experts").value } };
+  return { request: { rulebooks: [{ text: $("book").value, format: $("form-of").value }], experts: $("experts").value, false_alarms: $("false-alarms").value, labels: given.labels, ...(given.benign.length ? { benign: given.benign } : {}) } };
 }, done: drawWarrant });
 async function open(id) {
   const found = await loadRun(id), book = found.page?.request?.rulebooks?.[0];
   if (found.job !== "rules warrant") throw new Trouble("This run isn’t a warrant.", 422);
   if (book) await editor.set(book.text, book.format ?? "yaml");
+  for (const name of Object.keys(given)) give(name, found.page?.request?.[name], "this run");
   drawWarrant(found);
 }
 
@@ -81,7 +101,16 @@ for (const chip of document.querySelectorAll("[data-foundation]")) chip.addEvent
 for (const each of document.querySelectorAll("input[name=view]")) each.addEventListener("change", view);
 $("to-audit").addEventListener("click", () => send(asYaml(), "yaml"));
 $("to-mine").addEventListener("click", async () => { setRadio("view", "write"); view(); await editor.set(asYaml(), "yaml"); });
-$("audit-mine").addEventListener("click", () => send($("book").value, $("form-of").value));
+$("audit-mine").addEventListener("click", () => send($("book").value, $("form-of").value, warrant && { ...warrant, rules: warrant.rules.map(({ failed, ...rule }) => rule) }));
+for (const name of Object.keys(given)) $(`${name}-clear`).addEventListener("click", () => give(name));
+$("labels").addEventListener("change", async () => {
+  const [file] = $("labels").files;
+  if (file) await readLabels(() => file.arrayBuffer(), file.name);
+  $("labels").value = "";
+});
+$("own-labels").addEventListener("click", () => readLabels(() => askText("GET", "/api/site/labels"), "labels.csv", "your audits"));
+upload({ input: $("benign"), chooser: $("benign-chooser"), id: "benign-column", wants: EXCHANGES, use: (rows, name) => give("benign", rows.map(([prompt, reply]) => ({ prompt, reply })), name) });
+$("save-warrant").addEventListener("click", () => download("rulebook.warrant.json", JSON.stringify(warrant, null, 1), "application/json"));
 $("book").addEventListener("input", keep);
 $("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
 await start();
