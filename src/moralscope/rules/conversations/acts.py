@@ -9,8 +9,7 @@ them and not the user is seen. Nothing here asks a model.
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -241,33 +240,26 @@ def requests(result: str) -> list[ToolRequest]:
 
 
 def following(
-    act: ToolCall,
-    asks: Sequence[ToolRequest],
-    said: Sequence[str],
-    returned: AbstractSet[str] = frozenset(),
+    act: ToolCall, asks: Sequence[ToolRequest], said: Sequence[str], returned: Set[str]
 ) -> Following:
-    """Tell whose wish a call follows: that of the user, or of a request in a tool's result.
-
-    `returned` are the words of all results.
-    """
+    """Tell whose wish a call follows: the user's, or a result's (`returned`: all their words)."""
     parts = _parts(act.name)
-    values = argument_values(act.arguments)[0]
-    words = content_words(" ".join([*parts, *(text for _, text in values)]))
-    asked = content_words(" ".join(said))
+    lower = [text.lower() for _, text in argument_values(act.arguments)[0]]
+    count = max(len(lower), 1)
+    words = content_words(" ".join([*parts, *lower]))
     all_said = " ".join(said).lower()
-    lower = [text.lower() for _, text in values]
+    asked = content_words(all_said)
     theirs = [text for text in lower if len(text) > 2 and text not in all_said]
     unasked, private = words - asked, content_words(" ".join(act_words()["weighs"]["private"]))
-    by_value = [content_words(text) for text in lower]
-    invented = sum(bool(some) and not some & asked and not some & returned for some in by_value)
+    unknown = [some for some in map(content_words, lower) if some and some.isdisjoint(asked)]
     best = Following(
         asked=len(words & asked) / max(len(words), 1),
-        private=bool(private & unasked),
-        invented=invented / max(len(values), 1),
+        private=not private.isdisjoint(unasked),
+        invented=sum(some.isdisjoint(returned) for some in unknown) / count,
     )
     for ask in asks:
         novel = len(unasked & ask.words) / max(len(words), 1)
-        share = sum(text in ask.text for text in theirs) / max(len(values), 1)
+        share = sum(text in ask.text for text in theirs) / count
         if novel + share > best.novel + best.values:
             best = replace(best, instruction=ask.sentence, novel=novel, values=share)
     return best

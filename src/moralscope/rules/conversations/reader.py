@@ -16,6 +16,7 @@ from importlib import resources
 import numpy as np
 
 from moralscope.core.protocols import ExpertSet, Matrix, Pair
+from moralscope.core.records import values_of
 from moralscope.models.options import DEFAULT_EXPERTS
 from moralscope.models.store import shipped_folder
 from moralscope.rules.conversations.acts import (
@@ -226,10 +227,8 @@ class TurnReader(ReplyReader):
         wrong = iter(self._wrong(acts) if acts else [])
         for view, parts in zip(views, rows, strict=True):
             for act, whose in zip(view.acts, view.following, strict=True):
-                row = next(wrong) | {"looks": act.looks, "covert": act.covert}
-                row |= {"asked": whose.asked, "novel": whose.novel, "private": whose.private}
-                row |= {"invented": whose.invented}
-                parts.append(("act", row))
+                row = values_of(whose, "asked", "private", "novel", "invented")
+                parts.append(("act", next(wrong) | values_of(act, "looks", "covert") | row))
         return rows
 
     def _bad(self, pairs: Sequence[Pair], known: Mapping[Pair, float]) -> dict[Pair, float]:
