@@ -243,10 +243,9 @@ def following(
     act: ToolCall, asks: Sequence[ToolRequest], said: Sequence[str], returned: Set[str]
 ) -> Following:
     """Tell whose wish a call follows: the user's, or a result's (`returned`: all their words)."""
-    parts = _parts(act.name)
     lower = [text.lower() for _, text in argument_values(act.arguments)[0]]
     count = max(len(lower), 1)
-    words = content_words(" ".join([*parts, *lower]))
+    words = content_words(" ".join([*_parts(act.name), *lower]))
     all_said = " ".join(said).lower()
     asked = content_words(all_said)
     theirs = [text for text in lower if len(text) > 2 and text not in all_said]

@@ -188,13 +188,12 @@ class TurnReader(ReplyReader):
         readings = super().read(exchanges)
         if not self.gives_verdicts:
             return readings
-        chosen = []
-        for at, exchange in enumerate(exchanges):
-            view = self._turns.get(exchange.id)
-            if view is not None and view.acts:
-                chosen.append((at, view))
-            elif view is not None and not view.is_first:
-                chosen.append((at, replace(view, text=exchange.reply)))  # without some words, say
+        views = [(at, self._turns.get(exchange.id)) for at, exchange in enumerate(exchanges)]
+        chosen = [  # of evidence, without some words
+            (at, view if view.acts else replace(view, text=exchanges[at].reply))
+            for at, view in views
+            if view is not None and (view.acts or not view.is_first)
+        ]
         heads = turn_heads()
         every = self.features([view for _, view in chosen], [readings[at] for at, _ in chosen])
         for (at, view), parts in zip(chosen, every, strict=True):
