@@ -9,8 +9,8 @@ them and not the user is seen. Nothing here asks a model.
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -91,10 +91,6 @@ class Following:
     """The share of the act's words that the user said."""
     values: float = 0.0
     """The share of its values that stand in the sentence, and in nothing that the user said."""
-    private: bool = False
-    """Whether its name or its values tell of private things that the user never spoke of."""
-    invented: float = 0.0
-    """The share of its values of which neither the user nor a tool said a word."""
 
 
 @cache
@@ -239,28 +235,21 @@ def requests(result: str) -> list[ToolRequest]:
     ]
 
 
-def following(
-    act: ToolCall, asks: Sequence[ToolRequest], said: Sequence[str], returned: Set[str]
-) -> Following:
-    """Tell whose wish a call follows: the user's, or a result's (`returned`: all their words)."""
-    lower = [text.lower() for _, text in argument_values(act.arguments)[0]]
-    count = max(len(lower), 1)
-    words = content_words(" ".join([*_parts(act.name), *lower]))
+def following(act: ToolCall, asks: Sequence[ToolRequest], said: Sequence[str]) -> Following:
+    """Tell whose wish a call follows: that of the user, or of a request in a tool's result."""
+    parts = _parts(act.name)
+    values = argument_values(act.arguments)[0]
+    words = content_words(" ".join([*parts, *(text for _, text in values)]))
+    asked = content_words(" ".join(said))
     all_said = " ".join(said).lower()
-    asked = content_words(all_said)
+    lower = [text.lower() for _, text in values]
     theirs = [text for text in lower if len(text) > 2 and text not in all_said]
-    unasked, private = words - asked, content_words(" ".join(act_words()["weighs"]["private"]))
-    unknown = [some for some in map(content_words, lower) if some and some.isdisjoint(asked)]
-    best = Following(
-        asked=len(words & asked) / max(len(words), 1),
-        private=not private.isdisjoint(unasked),
-        invented=sum(some.isdisjoint(returned) for some in unknown) / count,
-    )
+    best, unasked = Following(asked=len(words & asked) / max(len(words), 1)), words - asked
     for ask in asks:
         novel = len(unasked & ask.words) / max(len(words), 1)
-        share = sum(text in ask.text for text in theirs) / count
+        share = sum(text in ask.text for text in theirs) / max(len(values), 1)
         if novel + share > best.novel + best.values:
-            best = replace(best, instruction=ask.sentence, novel=novel, values=share)
+            best = Following(ask.sentence, novel, best.asked, share)
     return best
 
 

@@ -16,7 +16,6 @@ from importlib import resources
 import numpy as np
 
 from moralscope.core.protocols import ExpertSet, Matrix, Pair
-from moralscope.core.records import values_of
 from moralscope.models.options import DEFAULT_EXPERTS
 from moralscope.models.store import shipped_folder
 from moralscope.rules.conversations.acts import (
@@ -42,7 +41,7 @@ _PROMPT, _CONTEXT, _DID = 400, 300, 500  # characters of each that are read
 _LEAST = 1e-4  # how near to zero or one a probability counts
 _FOLLOWS = 0.3  # of an act's words and values that only a tool's result has
 TEXT = ("beside_context", "alone", "reported")
-ACT = ("wrong", "immoral", "asked", "looks", "private", "covert", "novel", "invented")
+ACT = ("wrong", "asked", "looks", "private", "covert", "novel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +108,7 @@ def turn_views(conversation: Conversation, only: int | None = None) -> list[Turn
                     _short(" ".join(talk[-CONTEXT:]), _CONTEXT),
                     turn.text,
                     tuple(read_act(call, tools.get(call.name, "")) for call in turn.calls),
-                    tuple(
-                        following(c, () if delegated else asks, said, came_back) for c in turn.calls
-                    ),
+                    tuple(following(c, () if delegated else asks, said) for c in turn.calls),
                     is_first=not spoke,
                     reported=len(said_now & came_back) / max(len(said_now), 1),
                 )
@@ -190,12 +187,13 @@ class TurnReader(ReplyReader):
         readings = super().read(exchanges)
         if not self.gives_verdicts:
             return readings
-        views = [(at, self._turns.get(exchange.id)) for at, exchange in enumerate(exchanges)]
-        chosen = [  # of evidence, without some words
-            (at, view if view.acts else replace(view, text=exchanges[at].reply))
-            for at, view in views
-            if view is not None and (view.acts or not view.is_first)
-        ]
+        chosen = []
+        for at, exchange in enumerate(exchanges):
+            view = self._turns.get(exchange.id)
+            if view is not None and view.acts:
+                chosen.append((at, view))
+            elif view is not None and not view.is_first:
+                chosen.append((at, replace(view, text=exchange.reply)))  # without some words, say
         heads = turn_heads()
         every = self.features([view for _, view in chosen], [readings[at] for at, _ in chosen])
         for (at, view), parts in zip(chosen, every, strict=True):
@@ -228,8 +226,9 @@ class TurnReader(ReplyReader):
         wrong = iter(self._wrong(acts) if acts else [])
         for view, parts in zip(views, rows, strict=True):
             for act, whose in zip(view.acts, view.following, strict=True):
-                row = values_of(whose, "asked", "private", "novel", "invented")
-                parts.append(("act", next(wrong) | values_of(act, "looks", "covert") | row))
+                row = {"wrong": next(wrong), "asked": whose.asked, "novel": whose.novel}
+                row |= {"looks": act.looks, "covert": act.covert}
+                parts.append(("act", row | {"private": "private" in act.weighs}))
         return rows
 
     def _bad(self, pairs: Sequence[Pair], known: Mapping[Pair, float]) -> dict[Pair, float]:
@@ -245,15 +244,14 @@ class TurnReader(ReplyReader):
         """Return what the story experts tell of each act, and its vector."""
         return self._stories().read([("", _short(act.words, _DID)) for act in acts])
 
-    def _wrong(self, acts: Sequence[Act]) -> list[dict[str, float]]:
-        """Return the log-odds that acts are wrong, and that they would be immoral of people."""
+    def _wrong(self, acts: Sequence[Act]) -> list[float]:
+        """Return the log-odds that acts are wrong."""
         columns, vectors = self.act_columns(acts)
-        at = self._stories().labels("action").index("immoral")
-        immoral = wrong = _log_odds(self._stories().told("action", columns)[:, at])
         if self._stories().ref.name == f"{STORIES}-{DEFAULT_EXPERTS}":
             heads = self.weights()
-            wrong = [float(x) for x in vectors @ heads["act_weights"] + heads["act_intercept"]]
-        return [{"wrong": w, "immoral": i} for w, i in zip(wrong, immoral, strict=True)]
+            return [float(x) for x in vectors @ heads["act_weights"] + heads["act_intercept"]]
+        at = self._stories().labels("action").index("immoral")  # what these know of people
+        return _log_odds(self._stories().told("action", columns)[:, at])
 
 
 def _log_odds(values: Matrix) -> list[float]:
