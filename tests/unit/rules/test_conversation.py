@@ -27,7 +27,7 @@ from moralscope.rules.conversations.acts import (
     read_act,
     requests,
 )
-from moralscope.rules.conversations.audit import SORRY
+from moralscope.rules.conversations.audit import SORRY, ConversationAuditor, act_experts
 from moralscope.rules.conversations.conversation import (
     MOST_TURNS,
     parse_conversations,
@@ -235,6 +235,24 @@ def flagged_turn(models, before, most=400):
         if result.turns[-1].verdict.flag:
             return messages
     raise AssertionError("nothing is flagged")
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_turn_is_flagged_for_what_it_says_not_for_a_bad_one_before_it(models, last):
+    auditor = ConversationAuditor(models.auditor, lambda: act_experts("scripted"))
+    bad = flagged_turn(models, TALK[:1])
+    good = [TALK[0], {"role": "assistant", "content": ""}]  # the same talk without its words
+    cleared = 0
+    for number in range(150):
+        later = [TALK[2], {"role": "assistant", "content": f"Soup, {number} bowls."}]
+        beside_bad, alone = (
+            auditor.audit(parse_conversations([*before, *later])[0], last=last).turns[-1].verdict
+            for before in (bad, good)
+        )
+        if not alone.flag:
+            assert not beside_bad.flag
+            cleared += 1
+    assert 0 < cleared < 150
 
 
 def test_a_thread_marks_the_turn_that_goes_wrong_wherever_it_is_drawn(models):

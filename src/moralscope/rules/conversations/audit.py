@@ -158,6 +158,10 @@ class ConversationAuditor:
         for index, turn in enumerate(turns):
             if index in examinations:
                 view, examination = examinations[index]
+                if examination.audit.verdict.flag and not (view.is_first or view.acts):
+                    again = self._without_bad_turns(conversation, index, audited, readings, last)
+                    if again is not None and not again[1].audit.verdict.flag:
+                        view, examination = again
                 audited.append(_judged(index, view, examination, readings[index], audited))
                 continue
             why = "the turn is empty" if turn.is_empty else f"said by the {turn.role}"
@@ -186,6 +190,33 @@ class ConversationAuditor:
         return AuditedConversation(
             conversation.id, tuple(audited), first, answered, verdict, tuple(notes)
         )
+
+    def _without_bad_turns(
+        self,
+        conversation: Conversation,
+        index: int,
+        audited: Sequence[AuditedTurn],
+        readings: Sequence[tuple[str, ...]],
+        last: bool,
+    ) -> tuple[TurnView, ReplyExamination] | None:
+        """Judge a turn again, without the words of bad turns of the assistant before it.
+
+        What a turn says itself must be bad: an older one flags none that comes after it. None
+        where there is no bad one. With `last` those beside it are judged first.
+        """
+        turns = list(conversation.turns)
+        wrong = {turn.index for turn in audited if turn.verdict.flag}
+        if last:
+            talk = [at for at in range(index) if turns[at].role in (USER, ASSISTANT)][-CONTEXT:]
+            views = [view for view in turn_views(conversation) if view.index in talk]
+            rows = self._examined(conversation, views, readings, last=True)
+            wrong = {at for at, (_, row) in rows.items() if row.audit.verdict.flag}
+        if not wrong:
+            return None
+        for at in wrong:
+            turns[at] = replace(turns[at], text="")
+        views = turn_views(replace(conversation, turns=tuple(turns)), index)
+        return self._examined(conversation, views, readings, last=last).get(index)
 
     def _readings(self, conversation: Conversation, *, last: bool) -> list[tuple[str, ...]]:
         """Return how every turn reads that is not judged, and which ones apologise."""
