@@ -105,12 +105,7 @@ def watch_runs(folder: Path) -> RunRecord:
     return RunRecord(
         "compare watch",
         seed=0,  # nothing is drawn
-        config={
-            "folder": str(folder),
-            "job": kind,
-            "runs": len(runs),
-            "false_alarms": ALARM_RATE,
-        },
+        config={"folder": str(folder), "job": kind, "runs": len(runs), "false_alarms": ALARM_RATE},
         models=[],
         results=rows,
         statistics=WatchStatistics(
