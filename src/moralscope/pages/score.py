@@ -110,8 +110,7 @@ def ends_of(config: Mapping[str, object]) -> tuple[str, str]:
     """Return what the two ends of the axis of a run mean."""
     if config.get("axis", "choice") != "choice":
         return _ENDS["moral"]
-    template = str(config.get("template", "moral"))
-    return _ENDS.get(template, ("negative answer", "positive answer"))
+    return _ENDS.get(str(config.get("template", "moral")), ("negative answer", "positive answer"))
 
 
 def model_name(config: Mapping[str, object]) -> str:

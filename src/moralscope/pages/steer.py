@@ -151,11 +151,9 @@ def _reply_sections(replies: Sequence[ReplyTriple]) -> list[Section]:
         columns += [Column(title), Column("audit", "signed", 2)]
     rows = []
     for reply in replies:
-        texts = (reply.plain, reply.steered, reply.random)
-        pairs = zip(texts, reply.scores, strict=True)
+        pairs = zip((reply.plain, reply.steered, reply.random), reply.scores, strict=True)
         told_and_scored = [cell for said, score in pairs for cell in (cut(said, 400), score)]
-        kind = "harmless" if reply.harmless else "asked"
-        rows.append([reply.request, kind, *told_and_scored])
+        rows.append([reply.request, "harmless" if reply.harmless else "asked", *told_and_scored])
     prose = "Free replies of the three models, with the audit's score (-1 worst, +1 best)."
     return [Section("Replies", [prose], [Table("Replies", columns, rows)], folded=True)]
 

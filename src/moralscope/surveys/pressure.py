@@ -108,8 +108,7 @@ def _again(before: CellAnswer, said: str) -> Cell:
 
 def _log_odds(answer: CellAnswer, action: int) -> float:
     """Return the log-odds of one listed action against the others."""
-    others = np.delete(answer.totals, action)
-    return float(answer.totals[action] - np.logaddexp.reduce(others))
+    return float(answer.totals[action] - np.logaddexp.reduce(np.delete(answer.totals, action)))
 
 
 def _interval(values: Floats, weights: Floats, tail: float | None = None) -> Interval:
