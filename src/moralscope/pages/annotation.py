@@ -120,12 +120,9 @@ def adjudicate_page(record: RunRecord) -> Page:
             final = _value(disputed.final.answer.get(name)) if disputed.final else ""
             rows.append([disputed.item.id, name, answers, final])
     table = Table("Disputed items", columns("item", "field", "answers", "final"), rows)
-    return Page(
-        "Where annotators disagree",
-        sections=[Section("Disputed items", [], [table], shown="all")],
-        main=table,
-        headline=f"{statistics.disputed or 0:,} disputed, {statistics.undecided or 0:,} undecided",
-    )
+    sections = [Section("Disputed items", [], [table], shown="all")]
+    headline = f"{statistics.disputed or 0:,} disputed, {statistics.undecided or 0:,} undecided"
+    return Page("Where annotators disagree", sections=sections, main=table, headline=headline)
 
 
 def statement_page(record: RunRecord) -> Page:

@@ -51,11 +51,8 @@ def chain_page(record: RunRecord) -> Page:
     short = Table("Choices", choices.columns[:4], [row[:4] for row in choices.rows], ends=_ENDS)
     prose = ["What each step found, best first where an expert ranked."]
     titles = "step | does | model | stories: whole | candidates: whole | seconds: number 1"
-    costs = Table(
-        "What each step cost",
-        head(titles),
-        [[s.step, s.do, s.model, s.stories, s.candidates, s.seconds] for s in statistics.steps],
-    )
+    spent = [[s.step, s.do, s.model, s.stories, s.candidates, s.seconds] for s in statistics.steps]
+    costs = Table("What each step cost", head(titles), spent)
     candidates = _candidates(rows)
     sections = [
         *_examples(rows, recipe, others, kind),

@@ -62,7 +62,5 @@ def collect_page(record: RunRecord) -> Page:
     return Page("Exchanges collected", summary, tiles, sections, headline=headline)
 
 
-PRESENTATIONS = dict.fromkeys(
-    ("collect", "collect corpus"),
-    Presentation(collect_page, (CollectedExchange, CollectStatistics), LIMITS),
-)
+_SHOWN_AS = Presentation(collect_page, (CollectedExchange, CollectStatistics), LIMITS)
+PRESENTATIONS = {"collect": _SHOWN_AS, "collect corpus": _SHOWN_AS}

@@ -95,12 +95,8 @@ def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> l
             ", ".join(row.second.neighbours[:near]),
         ]
 
-    movers = Table(
-        f"biggest movers, {first} to {second} (percentiles of value)",
-        heads,
-        [values(row, 3) for row in rows[:_MOVERS]],
-        titled=True,
-    )
+    about = f"biggest movers, {first} to {second} (percentiles of value)"
+    movers = Table(about, heads, [values(row, 3) for row in rows[:_MOVERS]], titled=True)
     table = Table(f"Actions, from {first} to {second}", heads, [values(row, 5) for row in rows])
     prose = f"{_SCALE} Drawn are the {len(lines)} that moved most, beyond their noise."
     return [Section(title, [prose], [chart, table]), Section(title, [], [movers], shown="terminal")]
@@ -147,12 +143,8 @@ def _periods_page(record: RunRecord) -> Page:
         ends = [row.points[0].percentile, row.points[-1].percentile] if row.points else [None] * 2
         values.append([row.action, line_of, *ends, row.change, (row.low, row.high)])
     table = Table("Actions over time", heads, values)
-    short = Table(
-        f"percentile of value, {periods[0]} … {periods[-1]}",
-        heads,
-        values[:_TRAJECTORIES],
-        titled=True,
-    )
+    title = f"percentile of value, {periods[0]} … {periods[-1]}"
+    short = Table(title, heads, values[:_TRAJECTORIES], titled=True)
     hidden = len(rows) - _TRAJECTORIES
     more = [("", f"… {hidden:,} more actions: --json or --out")] if hidden > 0 else []
     prose = f"{_SCALE} Drawn are the {len(traces)} that moved most, beyond their noise."
@@ -179,13 +171,6 @@ def sparkline(percentiles: Sequence[float | None]) -> str:
     )
 
 
-PRESENTATIONS = {
-    "words compare": Presentation(
-        compare_page,
-        lambda config: (
-            (Trajectory, PeriodsStatistics)
-            if config.get("periods")
-            else (ActionDifference, CorporaStatistics)
-        ),
-    )
-}
+_OVER_TIME, _IN_PAIRS = (Trajectory, PeriodsStatistics), (ActionDifference, CorporaStatistics)
+_SHOWN = Presentation(compare_page, lambda c: _OVER_TIME if c.get("periods") else _IN_PAIRS)
+PRESENTATIONS = {"words compare": _SHOWN}

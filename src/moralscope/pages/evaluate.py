@@ -189,8 +189,5 @@ def _calibration(cells: Sequence[TaskEvaluation]) -> list[Section]:
     return [Section("Calibration", [prose], blocks)] if blocks else []
 
 
-PRESENTATIONS = {
-    "stories evaluate": Presentation(
-        evaluate_page, (TaskEvaluation, EvaluateStatistics), JUDGE_LIMITS
-    )
-}
+_SHOWN = Presentation(evaluate_page, (TaskEvaluation, EvaluateStatistics), JUDGE_LIMITS)
+PRESENTATIONS = {"stories evaluate": _SHOWN}

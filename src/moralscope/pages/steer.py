@@ -47,15 +47,10 @@ def make_page(record: RunRecord) -> Page:
             f"gate in layer {gate.layer}: opens on {gate.opened:.0%} of the pairs' prompts and on "
             f"{gate.opened_wrongly:.0%} of harmless ones ({gate.prompts} prompts, each held out)"
         )
-    return Page(
-        f"Steering vector for {title}",
-        [f"{line[0].upper()}{line[1:]}." for line in lines],
-        sections=[
-            Section("Layers", [], [Table("Layers", columns, rows)], shown="all"),
-            Section("", lines, shown="terminal"),
-        ],
-        headline=title,
-    )
+    summary = [f"{line[0].upper()}{line[1:]}." for line in lines]
+    layers = Section("Layers", [], [Table("Layers", columns, rows)], shown="all")
+    sections = [layers, Section("", lines, shown="terminal")]
+    return Page(f"Steering vector for {title}", summary, sections=sections, headline=title)
 
 
 def check_page(record: RunRecord) -> Page:

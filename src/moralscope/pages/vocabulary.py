@@ -244,14 +244,10 @@ def correlate_page(record: RunRecord) -> Page:
     )
 
 
+_TESTS, _WORDS = (AssociationTest, TestsStatistics), (WordScore, AssociateStatistics)
 PRESENTATIONS = {
     "words associate": Presentation(
-        associate_page,
-        lambda config: (
-            (AssociationTest, TestsStatistics)
-            if "tests" in config
-            else (WordScore, AssociateStatistics)
-        ),
+        associate_page, lambda config: _TESTS if "tests" in config else _WORDS
     ),
     "words extract": Presentation(extract_page, (ExtractedVerb, ExtractStatistics)),
     "words validate": Presentation(validate_page, (RatedWord, ValenceStatistics)),
