@@ -244,15 +244,9 @@ def _scores(run: TextScores) -> Table:
         title = name.replace("_share", ", share").replace("_", " ")
         for metric, written in _TITLES:
             title = title.replace(metric, written)
-        rows.append(
-            [
-                title,
-                how.write(total.value),
-                f"{how.write(total.low)} … {how.write(total.high)}",
-                *(how.write(run.metrics[name][side].value) for side in sides),
-                ", ".join(printed),
-            ]
-        )
+        line = [title, how.write(total.value), f"{how.write(total.low)} … {how.write(total.high)}"]
+        by_side = (how.write(run.metrics[name][side].value) for side in sides)
+        rows.append([*line, *by_side, ", ".join(printed)])
     titles = ("value", "95 % interval", *sides, "paper")
     columns_ = [Column("metric"), *(Column(title, right=True) for title in titles)]
     return Table(f"{run.strategy}: {run.n:,} {run.kind}s", columns_, rows, titled=True)
