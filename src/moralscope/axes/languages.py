@@ -186,7 +186,7 @@ def compare_languages(
     checks, results = check_invariance(tables, listed, seed=chosen.seed)
     cards = {code: axis.card for code, axis in axes.items()}
     ranking = rank_languages(checks, results, neutral, seed=chosen.seed)
-    said_of = [(code, (*card.doubts, *card.warnings[1:])) for code, card in cards.items()]
+    doubts = [(code, (*card.doubts, *card.warnings[1:])) for code, card in cards.items()]
     return RunRecord(
         "compare languages",
         seed=chosen.seed,
@@ -207,7 +207,7 @@ def compare_languages(
             NOT_ADVICE,
             _MEANING,
             *([_OURS] if listed.unreviewed else ()),
-            *(f"{code}: {line}" for code, lines in said_of for line in lines),
+            *(f"{code}: {line}" for code, lines in doubts for line in lines),
         ],
     )
 

@@ -107,8 +107,8 @@ def adjudicate_page(record: RunRecord) -> Page:
     rows = []
     for disputed in record.results:
         for name in disputed.differs:
-            given = disputed.answers.items()
-            answers = ", ".join(f"{who}: {_value(answer.get(name))}" for who, answer in given)
+            replies = disputed.answers.items()
+            answers = ", ".join(f"{who}: {_value(answer.get(name))}" for who, answer in replies)
             final = _value(disputed.final.answer.get(name)) if disputed.final else ""
             rows.append([disputed.item.id, name, answers, final])
     table = Table("Disputed items", columns("item", "field", "answers", "final"), rows)

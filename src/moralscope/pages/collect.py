@@ -62,5 +62,5 @@ def collect_page(record: RunRecord) -> Page:
     return Page("Exchanges collected", summary, tiles, sections, headline=headline)
 
 
-_SHOWN_AS = Presentation(collect_page, (CollectedExchange, CollectStatistics), LIMITS)
-PRESENTATIONS = {"collect": _SHOWN_AS, "collect corpus": _SHOWN_AS}
+_PRESENTATION = Presentation(collect_page, (CollectedExchange, CollectStatistics), LIMITS)
+PRESENTATIONS = {"collect": _PRESENTATION, "collect corpus": _PRESENTATION}

@@ -205,7 +205,7 @@ def correlate_page(record: RunRecord) -> Page:
     columns += [Column(name, "signed") for name in ("bias", "association")]
     table = Table("All words", columns, [[r.word, r.group, r.bias, r.association] for r in pairs])
     figures = Table("Figures", [Column("figure"), Column("value", right=True)], [*facts, *others])
-    lines_are = ["Solid: fit through all. Dotted: within a group."]
+    caption = ["Solid: fit through all. Dotted: within a group."]
     return Page(
         f"Words: {vectors} against {encoder}",
         [
@@ -216,7 +216,7 @@ def correlate_page(record: RunRecord) -> Page:
         ],
         [(value.split(" ")[0].rstrip(","), name) for name, value in facts],
         [
-            Section("Association against bias", lines_are, [chart] if chart else []),
+            Section("Association against bias", caption, [chart] if chart else []),
             Section("Figures", [], [figures], shown="all"),
             Section("All words", [], [table]),
         ],
