@@ -168,21 +168,14 @@ def agreement(
         warnings.append(
             f"no political leaning is shown: each group needs at least {smallest} people"
         )
-    return RunRecord(
-        "agreement",
-        seed=chosen.seed,
-        config={
-            "source": judged.source,
-            "people": None if chosen.people is None else str(chosen.people),
-            "levels": {ratings.field: ratings.level for ratings in fields},
-            "smallest_group": smallest,
-            "options": plain_options(chosen),
-        },
-        models=[],
-        results=spreads,
-        statistics=statistics,
-        warnings=warnings,
-    )
+    config = {
+        "source": judged.source,
+        "people": None if chosen.people is None else str(chosen.people),
+        "levels": {ratings.field: ratings.level for ratings in fields},
+        "smallest_group": smallest,
+        "options": plain_options(chosen),
+    }
+    return RunRecord("agreement", chosen.seed, config, [], spreads, statistics, warnings)
 
 
 def parse_levels(levels: str | Mapping[str, str] | None) -> dict[str, str]:

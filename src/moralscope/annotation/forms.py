@@ -43,8 +43,7 @@ def one_of(value: str, known: Iterable[str], what: str) -> str:
 def form_names() -> tuple[str, ...]:
     """Return the names of all forms, sorted."""
     folder = resources.files(__package__) / "data" / "tasks"
-    names = (one.name.removesuffix(".yaml") for one in folder.iterdir())
-    return tuple(sorted(names))
+    return tuple(sorted(one.name.removesuffix(".yaml") for one in folder.iterdir()))
 
 
 @cache

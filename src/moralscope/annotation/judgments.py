@@ -143,8 +143,7 @@ class _Grid:
     rater: Ints
 
     def ratings(self, name: str, level: str, values: Sequence[Rating]) -> FieldRatings:
-        shape = (len(self.items), len(self.people))
-        table = long_table(self.unit, self.rater, values, shape)
+        table = long_table(self.unit, self.rater, values, (len(self.items), len(self.people)))
         return FieldRatings(name, level, table, self.items, self.people)
 
 

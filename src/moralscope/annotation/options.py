@@ -152,8 +152,7 @@ class Policies(Options):
         int, Option("items that a lead reviews before admission; 0 for none", least=0, most=1000)
     ] = 8
     good_in_a_row: Annotated[
-        int,
-        Option("good ones in a row that admit a person; 0: a lead admits", least=0, most=1000),
+        int, Option("good ones in a row that admit a person; 0: a lead admits", least=0, most=1000)
     ] = 4
     lease_minutes: Annotated[
         int,

@@ -260,8 +260,7 @@ def add_items(
     chosen = chosen_options(ImportOptions, options, keywords)
     columns = parse_columns(chosen.columns)
     with open_project(folder) as service:
-        texts = read_items(items, service.project.task, columns)
-        added = service.add_items(service.owner, texts)
+        added = service.add_items(service.owner, read_items(items, service.project.task, columns))
     settings = {"items": str(items), "options": chosen}
     return project_record("annotate import", folder, [], ImportStatistics(added), **settings)
 
@@ -274,8 +273,7 @@ def export_project(
     shape, stage = chosen.shape, chosen.stage
     with open_project(folder) as service:
         lead = service.owner
-        name = chosen.name or _FILE_NAMES.get(shape, shape)
-        path = service.export_to(lead, name, shape, stage)
+        path = service.export_to(lead, chosen.name or _FILE_NAMES.get(shape, shape), shape, stage)
         rows: Sequence[Any]
         if shape == "audit":
             rows = service.audit_log(lead, None)

@@ -34,8 +34,7 @@ class AnnotationService(PeopleService, WorkService, DecisionService):
     def warm(self) -> None:
         """Load what the first answers would wait for; a server calls it before it announces."""
         form = self.form
-        blank = {field.name: "word" for field in form.fields if field.kind.writes}
-        find(form, {}, blank)
+        find(form, {}, {field.name: "word" for field in form.fields if field.kind.writes})
 
     def is_new(self) -> bool:
         """Say whether the database has no items and no people yet."""

@@ -71,8 +71,7 @@ class DecisionService(LeadService):
                     "only a submitted answer of the main round can be rejected",
                 )
             self._set_aside(connection, row, "rejected")
-            detail = f"{assignment}: {why}"
-            self._log(connection, lead.id, REJECT, row["person"], detail)
+            self._log(connection, lead.id, REJECT, row["person"], f"{assignment}: {why}")
             values = {"assignment": assignment, "leave_out": False, "stage": None}
             return self._decide(connection, lead, REJECT, row["person"], why, values)
 

@@ -149,8 +149,7 @@ class PeopleService(ServiceBase):
         name = random_id("t")
         row = {"id": name, "person": person, "hash": _hash(token), "created": self._clock()}
         connection.execute(sa.insert(TOKENS), row)
-        record = self._record(connection, self._person(connection, person))
-        return Invitation(token, name, record)
+        return Invitation(token, name, self._record(connection, self._person(connection, person)))
 
     def consent(self, person: Person, agrees: bool) -> Person:
         """Take a person's consent, or let her go."""
@@ -168,8 +167,7 @@ class PeopleService(ServiceBase):
             if rows and rows[-1]["answers"] is None:
                 return self._test(rows[-1]["number"], rows[-1]["questions"])
             seen = {name for row in rows for name in row["questions"]}
-            count = self.project.policies.questions
-            drawn = draw_questions(count, seen, random.SystemRandom())
+            drawn = draw_questions(self.project.policies.questions, seen, random.SystemRandom())
             row = {
                 "person": person.id,
                 "number": len(rows) + 1,

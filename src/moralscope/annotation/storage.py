@@ -287,8 +287,7 @@ class Storage:
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """Open a transaction that only reads: it waits for nobody."""
-        waits = {READING: True, WAIT: int(1000 * READ_SECONDS)}
-        engine = self._engine.execution_options(**waits)
+        engine = self._engine.execution_options(**{READING: True, WAIT: int(1000 * READ_SECONDS)})
         errors = self._errors("the database cannot be read", "wait a moment, try again")
         with errors, engine.begin() as connection:
             yield connection

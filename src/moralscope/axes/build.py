@@ -77,8 +77,7 @@ class LocalModels:
         served = EndpointOptions(
             options.endpoint, samples=options.samples, max_requests=options.max_requests
         )
-        name = options.model or ""
-        model = load_language_model(name, endpoint=served, progress=self.progress)
+        model = load_language_model(options.model or "", endpoint=served, progress=self.progress)
         return steer_model(model, options.steer)
 
 

@@ -143,19 +143,14 @@ def rank(
     check_actions([question])
     candidates = check_actions(answers).actions
     encoder = model or load_encoder(chosen.encoder)
-    return RunRecord(
-        "rank",
-        seed=chosen.seed,
-        config={
-            "question": question,
-            "answers": list(candidates),
-            "encoder": encoder.name,
-            "options": plain_options(chosen),
-        },
-        models=model_refs([encoder]),
-        results=rank_answers(encoder, question, candidates),
-        warnings=[NOT_ADVICE],
-    )
+    config = {
+        "question": question,
+        "answers": list(candidates),
+        "encoder": encoder.name,
+        "options": plain_options(chosen),
+    }
+    ranked, models = rank_answers(encoder, question, candidates), model_refs([encoder])
+    return RunRecord("rank", chosen.seed, config, models, ranked, warnings=[NOT_ADVICE])
 
 
 def rank_answers(encoder: Encoder, question: str, answers: Sequence[str]) -> list[RankedAnswer]:

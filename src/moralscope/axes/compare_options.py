@@ -18,13 +18,7 @@ from moralscope.axes.options import (
     split_names,
 )
 from moralscope.core.errors import InputError
-from moralscope.core.options import (
-    Options,
-    Seed,
-    file_option,
-    gate_option,
-    model_option,
-)
+from moralscope.core.options import Options, Seed, file_option, gate_option, model_option
 from moralscope.core.records import values_of
 from moralscope.models.options import (
     ENCODERS,

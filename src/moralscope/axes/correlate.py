@@ -86,12 +86,7 @@ def correlate_words(
     values = [None if math.isnan(value) else float(value) for value in axis.scores(words)]
     pairs = [
         WordPair(
-            word=word,
-            group=group,
-            association=value,
-            bias=bias.score,
-            low=bias.low,
-            high=bias.high,
+            word=word, group=group, association=value, bias=bias.score, low=bias.low, high=bias.high
         )
         for word, group, value, bias in zip(words, groups, values, biases, strict=True)
     ]

@@ -196,11 +196,7 @@ class Judge:
         )
 
     def _judged(
-        self,
-        rows: Sequence[Row],
-        paraphrases: Paraphrases,
-        count: int,
-        report: Report | None,
+        self, rows: Sequence[Row], paraphrases: Paraphrases, count: int, report: Report | None
     ) -> list[JudgedAction]:
         others = paraphrases or [()] * len(rows)
         groups = [

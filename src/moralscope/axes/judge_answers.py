@@ -69,8 +69,7 @@ class JudgeAnswers:
         windows = experts.windows(pairs)
         parts = [part for cut in windows for part in cut.pairs]
         values = experts.expert(task).probabilities(parts)
-        table = worst_of_windows(values, values[:, 0], windows)
-        return table, [cut.unread for cut in windows]
+        return worst_of_windows(values, values[:, 0], windows), [cut.unread for cut in windows]
 
     def _loaded(self) -> ExpertSet:
         with self._lock:

@@ -185,6 +185,8 @@ def compare_languages(
             report(index, len(axes))
     checks, results = check_invariance(tables, listed, seed=chosen.seed)
     cards = {code: axis.card for code, axis in axes.items()}
+    ranking = rank_languages(checks, results, neutral, seed=chosen.seed)
+    doubts = [(code, (*card.doubts, *card.warnings[1:])) for code, card in cards.items()]
     return RunRecord(
         "compare languages",
         seed=chosen.seed,
@@ -200,20 +202,12 @@ def compare_languages(
         },
         models=list(cards[chosen.language[0]].models),
         results=results,
-        statistics=LanguagesStatistics(
-            checks=checks,
-            neutral=neutral,
-            ranking=rank_languages(checks, results, neutral, seed=chosen.seed),
-        ),
+        statistics=LanguagesStatistics(checks=checks, neutral=neutral, ranking=ranking),
         warnings=[
             NOT_ADVICE,
             _MEANING,
             *([_OURS] if listed.unreviewed else ()),
-            *(
-                f"{code}: {line}"
-                for code, card in cards.items()
-                for line in (*card.doubts, *card.warnings[1:])
-            ),
+            *(f"{code}: {line}" for code, lines in doubts for line in lines),
         ],
     )
 

@@ -143,8 +143,7 @@ DefaultAxis = Annotated[
     ),
 ]
 TemplateName = Annotated[
-    str,
-    model_option(f"{', '.join(TEMPLATES)}, or a YAML/CSV file of your own.", http=TEMPLATES),
+    str, model_option(f"{', '.join(TEMPLATES)}, or a YAML/CSV file of your own.", http=TEMPLATES)
 ]
 LanguageCode = Annotated[
     str,
@@ -152,10 +151,7 @@ LanguageCode = Annotated[
         f"Language of questions and actions: {', '.join(LANGUAGES)}.", choices=tuple(LANGUAGES)
     ),
 ]
-FitName = Annotated[
-    str,
-    model_option("How a direction is fitted: pca or labelled.", choices=FITS),
-]
+FitName = Annotated[str, model_option("How a direction is fitted: pca or labelled.", choices=FITS)]
 FitActions = Annotated[
     Path | None,
     model_option(
@@ -165,8 +161,7 @@ FitActions = Annotated[
     ),
 ]
 AxisFile = Annotated[
-    Path | None,
-    model_option("Use a saved direction.", metavar="FILE", http=False),
+    Path | None, model_option("Use a saved direction.", metavar="FILE", http=False)
 ]
 Norm = Annotated[
     str | None, model_option("Judge axis: judge actions against this norm.", most=10_000)
@@ -194,8 +189,7 @@ class AxisOptions(Options):
     fit_actions: FitActions = None
     axis_file: AxisFile = None
     save_axis: Annotated[
-        Path | None,
-        output_option("Save the direction (safetensors).", metavar="FILE", http=False),
+        Path | None, output_option("Save the direction (safetensors).", metavar="FILE", http=False)
     ] = None
     experts: Annotated[
         str | None,
@@ -318,9 +312,7 @@ class ScoreOptions(AxisOptions):
     calibrate: Annotated[
         bool,
         Option(
-            "First measure which batches are fastest on this machine.",
-            group=CORPUS,
-            http=False,
+            "First measure which batches are fastest on this machine.", group=CORPUS, http=False
         ),
     ] = False
     batch_tokens: int | None = None

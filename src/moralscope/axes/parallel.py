@@ -48,8 +48,7 @@ class ParallelActions:
 def load_parallel() -> ParallelActions:
     """Return our own actions."""
     text = shipped_text("moralscope.axes", "parallel_actions.csv")
-    table = TableFile(text, name="our parallel actions", kind=".csv")
-    return _parallel(table, unreviewed=True)
+    return _parallel(TableFile(text, name="our parallel actions", kind=".csv"), unreviewed=True)
 
 
 def read_parallel(path: Path) -> ParallelActions:

@@ -168,8 +168,7 @@ def unread_warning(rows: int, tokens: int) -> list[str]:
 def question_rows(encoder: Encoder, template: Template, actions: Sequence[str]) -> Floats:
     """Return the rows of all questions: actions x prompts x dimension."""
     questions = [text for action in actions for text in template.questions(action)]
-    rows = encode_finite(encoder, questions)
-    return rows.reshape(len(actions), len(template.positive), -1)
+    return encode_finite(encoder, questions).reshape(len(actions), len(template.positive), -1)
 
 
 def encode_finite(encoder: Encoder, texts: Sequence[str]) -> Floats:

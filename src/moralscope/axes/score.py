@@ -150,26 +150,20 @@ def score(
             by_layer = layer_agreement(layers.scores, run.results, ratings, chosen.seed)
             figures["layers"] = replace(layers, people=by_layer)
     asked = {"actions": len(rows), "options": plain_options(chosen)}
+    agreement = people_agreement(card, own_fit=chosen.is_own_fit)
+    unread = [result.unread for result in run.results]
     record = RunRecord(
         "score",
         seed=chosen.seed,
         config={**card.config, **run.config, **asked},
         models=list(card.models),
         results=run.results,
-        statistics=_statistics(
-            run.results, figures, people_agreement(card, own_fit=chosen.is_own_fit)
-        ),
+        statistics=_statistics(run.results, figures, agreement),
         warnings=[
             NOT_ADVICE,
-            *card.warnings,
-            *card.doubts,
-            *ignored,
-            *unread_warning(
-                rows=sum(result.unread > 0 for result in run.results),
-                tokens=sum(result.unread for result in run.results),
-            ),
-            *run.warnings,
-            *(people.warnings if people else ()),
+            *(*card.warnings, *card.doubts, *ignored),
+            *unread_warning(rows=sum(count > 0 for count in unread), tokens=sum(unread)),
+            *(*run.warnings, *(people.warnings if people else ())),
         ],
     )
     if not chosen.eight_bits:

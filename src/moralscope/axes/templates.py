@@ -200,8 +200,7 @@ def _prompts(rows: Iterable[tuple[int, dict[str, str]]], document: Document) -> 
                 raise document.wrong(line, f"has a prompt without '{key}'")
         question, positive, negative = (cells[key] for key in _KEYS)
         if question.count(BLANK) != 1:
-            what = f"has the question {question[:60]!r} without one {BLANK}"
-            raise document.wrong(line, what)
+            raise document.wrong(line, f"has the question {question[:60]!r} without one {BLANK}")
         if positive == negative:
             raise document.wrong(line, "has the same positive and negative answer")
         prompts.append(Prompt(question, positive, negative))

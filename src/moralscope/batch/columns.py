@@ -197,5 +197,4 @@ def _type(hint: Any) -> pa.DataType:
         return pa.list_(_type(inner[0]))
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return pa.struct(list(arrow_schema(hint)))
-    plain = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
-    return plain[hint]
+    return {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}[hint]

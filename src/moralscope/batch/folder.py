@@ -204,8 +204,7 @@ class RunFolder:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            problem = f"{path} cannot be read ({error})"
-            raise InputError(problem, "give another --out") from error
+            raise InputError(f"{path} cannot be read ({error})", "give another --out") from error
         if not isinstance(plain, dict):
             raise InputError(f"{path} is not a manifest", "give another --out")
         for part in plain.get("parts", ()):  # runs of 0.5 gave their parts a name and no number

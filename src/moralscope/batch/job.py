@@ -194,14 +194,9 @@ class OpenJob:
             "sample": options.sample,
             **({"dry_run": True} if options.dry_run else {}),
         }
+        config, models = {**prepared.config, "corpus": corpus}, list(prepared.models)
         return RunRecord(
-            self.job.name,
-            seed=options.seed,
-            config={**prepared.config, "corpus": corpus},
-            models=list(prepared.models),
-            results=[],
-            statistics=statistics,
-            warnings=list(warnings),
+            self.job.name, options.seed, config, models, [], statistics, list(warnings)
         )
 
 

@@ -29,8 +29,7 @@ class BatchOptions(Options):
         bool, _corpus("Identify inputs by content: --resume accepts a copy.")
     ] = False
     engine: Annotated[
-        str | None,
-        _corpus("local (one process per core) or ray (a cluster).", shown="local"),
+        str | None, _corpus("local (one process per core) or ray (a cluster).", shown="local")
     ] = None
     workers: Annotated[
         int | None, _corpus("Processes that compute.", least=1, shown="one per core")

@@ -105,8 +105,7 @@ class RunPlan:
                 "give the same files, or start again in a new folder",
             )
         share, seed = self.settings.sample, self.settings.seed
-        sample = None if share is None else RowSample(share, seed)
-        wanted = replace(corpus.wanted, sample=sample)
+        wanted = replace(corpus.wanted, sample=None if share is None else RowSample(share, seed))
         return replace(corpus, schema=self.schema, wanted=wanted, planned=True)
 
     def tasks(self) -> Iterator[Task]:
@@ -202,8 +201,7 @@ class RunPlan:
                 text = next((str(block.table.column(name)[at]) for name in texts), "")
                 line, file = int(block.lines[at]), self._file_of(number)
                 every[row] = FailedRow(row, file, line, reasons[key], text[:MAX_SHOWN])
-        failures = [every[row] for row in sorted(every)]
-        return JoinedBlock(taken, np.array(worked, np.int32), failures)
+        return JoinedBlock(taken, np.array(worked, np.int32), [every[row] for row in sorted(every)])
 
     def _file_of(self, number: int) -> str:
         with sqlite_errors(self.path):

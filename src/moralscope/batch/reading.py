@@ -179,8 +179,7 @@ def draft(
         if wrong is not None:
             cells: Any = wrong
         elif headed:
-            same = len(value) == width
-            cells = value if same else f"has {len(value)} cells, the header {width}"
+            cells = value if len(value) == width else f"has {len(value)} cells, the header {width}"
         else:
             cells = _object(str(value))
         if isinstance(cells, str):

@@ -259,8 +259,7 @@ def _check_space(files: Sequence[FoundFile], folder: Path) -> None:
 def _opened(file: FoundFile) -> Any:
     try:
         with open_bytes(file.url) as raw:
-            stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), file.packing)
-            yield raw, stream
+            yield raw, pa.CompressedInputStream(pa.PythonFile(raw, "r"), file.packing)
     except ReadLost as error:
         raise InputError(f"{shown(file.url)} cannot be read ({error})", "check it") from error
     except (pa.ArrowException, OSError) as error:

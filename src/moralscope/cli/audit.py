@@ -16,10 +16,7 @@ _LIMITS = "audit.toml"  # where the limit of a false-alarm budget is kept, if no
 
 @takes
 def audit(
-    source: AuditInput,
-    options: AuditOptions,
-    batch: BatchOptions,
-    output: CorpusOutput,
+    source: AuditInput, options: AuditOptions, batch: BatchOptions, output: CorpusOutput
 ) -> None:
     """Audit replies: a verdict on each, and the rules that explain it.
 

@@ -14,10 +14,7 @@ from moralscope.rules.collect.options import CollectInput, CollectOptions
 
 @takes
 def collect(
-    source: CollectInput,
-    options: CollectOptions,
-    batch: BatchOptions,
-    output: CorpusOutput,
+    source: CollectInput, options: CollectOptions, batch: BatchOptions, output: CorpusOutput
 ) -> None:
     """Ask chatbots, filter what they reply, and write exchanges to annotate or to audit.
 

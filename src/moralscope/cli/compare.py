@@ -86,9 +86,7 @@ def compare(
         return
     if runs is not None:
         _refuse(
-            context,
-            ("actions", "file", "columns", "figure", *_unshared(CompareOptions)),
-            "--runs",
+            context, ("actions", "file", "columns", "figure", *_unshared(CompareOptions)), "--runs"
         )
         record = compare_runs(*runs, saved)
         emit_to(output, record)

@@ -83,8 +83,7 @@ def verify_models(options: ModelsOptions) -> None:
     """Check the files of the named models (all present ones, if none is named)."""
     from moralscope.models.store.commands import verify_models
 
-    rows = verify_models(options.names)
-    _list(rows, "{0.name}: every file is the file its entry names", options)
+    _list(verify_models(options.names), "{0.name}: every file is the file its entry names", options)
 
 
 @app.command("where")

@@ -133,8 +133,7 @@ ActionFile = Annotated[
     ),
 ]
 Columns = Annotated[
-    str | None,
-    input_flag("--columns", "What your columns are called: action=text.", "NAME=COLUMN"),
+    str | None, input_flag("--columns", "What your columns are called: action=text.", "NAME=COLUMN")
 ]
 
 

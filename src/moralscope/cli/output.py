@@ -127,8 +127,7 @@ def starting(*loading: object, reading: object = None, quiet: bool) -> None:
 def progress_bar(*columns: ProgressColumn) -> Progress:
     """Return a bar for stderr, with more columns behind it; it is silent in a pipe."""
     first = (TextColumn("{task.description}"), BarColumn())
-    quiet = not notes.is_terminal
-    return Progress(*first, *columns, console=notes, transient=True, disable=quiet)
+    return Progress(*first, *columns, console=notes, transient=True, disable=not notes.is_terminal)
 
 
 def open_in_browser(address: str) -> None:

@@ -34,11 +34,7 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "People": (("annotate", "annotate", "app"), ("agreement", "annotate", "agreement")),
     "Look": (("serve", "serve", "serve"), ("report", "serve", "report")),
-    "Steer": (
-        ("steer", "steer", "app"),
-        ("edit", "steer", "edit"),
-        ("teach", "steer", "teach"),
-    ),
+    "Steer": (("steer", "steer", "app"), ("edit", "steer", "edit"), ("teach", "steer", "teach")),
     "Train and generate": (("stories", "stories", "app"),),
     "Weights": (("models", "models", "app"), ("data", "models", "data_app")),
     "Long runs": (("corpus", "corpus", "app"),),

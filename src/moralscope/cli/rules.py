@@ -52,8 +52,7 @@ def stats(source: AnnotationInput, options: RulesStatsOptions, output: ReportOut
     from moralscope.io.tables import parse_columns
     from moralscope.rules.annotations.statistics import stats
 
-    columns = parse_columns(source.columns)
-    emit_to(output, stats(source.file, options, columns=columns))
+    emit_to(output, stats(source.file, options, columns=parse_columns(source.columns)))
 
 
 app.command("train")(training.rules_train)
@@ -156,8 +155,7 @@ def check(source: CheckInput, options: CheckOptions, output: RecordOutput) -> No
     book = load_layers(options.rulebooks)
     with fetching() as progress:
         models = job.prepare_check(options, book, progress)
-    record = job.check_rules(options, replies=replies, book=book, models=models)
-    emit_to(output, record)
+    emit_to(output, job.check_rules(options, replies=replies, book=book, models=models))
 
 
 @app.command()

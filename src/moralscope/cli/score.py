@@ -124,8 +124,7 @@ def rank(
     from moralscope.axes.choice import rank
 
     starting(options.encoder, quiet=output.json)
-    model = fetched_encoder(options.encoder)
-    emit_to(output, rank(question, answers, options, model=model))
+    emit_to(output, rank(question, answers, options, model=fetched_encoder(options.encoder)))
 
 
 _NEXT = (

@@ -51,8 +51,7 @@ def stats(source: StoriesInput, options: StatsOptions, output: ReportOutput) -> 
     from moralscope.stories.reading import load_stories
     from moralscope.stories.stats import stories_stats
 
-    stories = load_stories(source.file, malformed=source.malformed)
-    emit_to(output, stories_stats(stories, options))
+    emit_to(output, stories_stats(load_stories(source.file, malformed=source.malformed), options))
 
 
 @app.command(rich_help_panel="Data")
@@ -93,8 +92,7 @@ def reverse(source: ReverseInput, options: ReverseOptions, output: RecordOutput)
     """
     from moralscope.stories.reverse import reverse_norms
 
-    record = reverse_norms(source.norms, options, file=source.file)
-    emit_to(output, record)
+    emit_to(output, reverse_norms(source.norms, options, file=source.file))
 
 
 @app.command(rich_help_panel="Data")

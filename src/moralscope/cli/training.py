@@ -66,8 +66,7 @@ def collect_train(options: FilterTrainOptions, output: RecordOutput) -> None:
 
 
 def _train(train: Callable[..., "RunRecord"], options: Any, output: RecordOutput) -> None:
-    base = options.base or "the recipe's base"
-    starting(base, reading="what it learns from", quiet=output.json)
+    starting(options.base or "the recipe's base", reading="what it learns from", quiet=output.json)
     with fetching() as progress, _watching(quiet=output.json) as report:
         record = train(options, report=report, progress=progress)
     emit_to(output, record)

@@ -160,8 +160,7 @@ def _check(field: OptionField, value: Any) -> None:
         return
     for item in value if isinstance(value, tuple | list) else (value,):
         if choices and item not in choices:
-            problem = f"{name} is '{str(item)[:60]}'"
-            raise UnknownName(problem, did_you_mean(str(item), choices))
+            raise UnknownName(f"{name} is '{str(item)[:60]}'", did_you_mean(str(item), choices))
         if least is None and most is None:
             continue
         size, what = item, f"{name} is {item}"

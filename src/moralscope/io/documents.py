@@ -243,8 +243,7 @@ def recipe_document(package: str, folder: str, name: str, remedy: str) -> Docume
     """Read a recipe of ours by its name, or a .toml file of the user's."""
     known = recipe_names(package, folder)
     if name in known:
-        text = shipped_text(package, f"{folder}/{name}.toml")
-        return Document(text, f"recipe {name}", remedy)
+        return Document(shipped_text(package, f"{folder}/{name}.toml"), f"recipe {name}", remedy)
     path = Path(name).expanduser()
     if path.suffix != ".toml" and not path.is_file():
         advice = f"{did_you_mean(name, known)}; or give a .toml file"

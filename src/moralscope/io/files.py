@@ -161,8 +161,7 @@ def read_run(path: Path) -> Any:
     try:
         size = file_size(path)
         if size > _MAX_BYTES:
-            problem = f"{path} is too large for a run record ({size / 1e6:,.0f} MB)"
-            raise InputError(problem, remedy)
+            raise InputError(f"{path} is too large for a run record ({size / 1e6:,.0f} MB)", remedy)
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror})", remedy) from error

@@ -68,8 +68,7 @@ class Journal(Sequence[dict[str, Any]]):
     def append(self, block: Mapping[str, Any]) -> None:
         """Add a block with its `results`; it is on the disk when this returns."""
         plain = to_plain(block)
-        offset = self._write(json.dumps(plain, allow_nan=False))
-        self._note(plain, offset)
+        self._note(plain, self._write(json.dumps(plain, allow_nan=False)))
 
     @contextmanager
     def told_on_interrupt(self, what: str) -> Iterator[None]:

@@ -44,8 +44,7 @@ def most_unpacked(size: int) -> int:
 
 def too_packed(name: str, size: int) -> InputError:
     """Return the error of a file that unpacks to more than it may."""
-    most = most_unpacked(size)
-    problem = f"{name} has {size:,} bytes and unpacks to more than {most:,}"
+    problem = f"{name} has {size:,} bytes and unpacks to more than {most_unpacked(size):,}"
     return InputError(problem, "give it as CSV or JSONL that is not packed")
 
 

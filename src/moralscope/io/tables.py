@@ -217,8 +217,7 @@ class TableFile:
         """Refuse the table where bad lines were noted, naming the first."""
         if self.problems:
             encoded = all("UTF-8" in problem.what for problem in self.problems)
-            what = name_problems(self.name, self.problems)
-            raise InputError(what, _SAVE if encoded else remedy)
+            raise InputError(name_problems(self.name, self.problems), _SAVE if encoded else remedy)
 
     def wrong(self, line: int, what: str, remedy: str) -> InputError:
         """Return the error that names a line of this table."""

@@ -218,6 +218,5 @@ def _percent(share: float) -> float:
     return 100 * share if isfinite(share) else 0.0
 
 
-PRESENTATIONS = {
-    "agreement": Presentation(agreement_page, (ItemSpread, AgreementStatistics), PEOPLE_LIMITS)
-}
+_SHOWN = Presentation(agreement_page, (ItemSpread, AgreementStatistics), PEOPLE_LIMITS)
+PRESENTATIONS = {"agreement": _SHOWN}

@@ -64,8 +64,7 @@ def status_page(record: RunRecord) -> Page:
     line = (
         f"{statistics.submitted:,} of {statistics.wanted:,} answers, {statistics.complete:,} of "
         f"{statistics.items:,} items complete, {statistics.open:,} open, "
-        f"{statistics.to_review:,} to review, "
-        f"{plural(statistics.appeals, 'appeal')} to answer"
+        f"{statistics.to_review:,} to review, {plural(statistics.appeals, 'appeal')} to answer"
     )
     titles = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
     rows = []
@@ -74,19 +73,14 @@ def status_page(record: RunRecord) -> Page:
         rows.append([row.person.name, row.person.stage, *counts, row.seconds])
     shown = [*columns("person", "stage"), *columns(*titles, kind="whole")]
     table = Table("People", shown, rows)
-    return Page(
-        "How far the project is",
-        figures=[
-            (f"{statistics.submitted:,} of {statistics.wanted:,}", "answers"),
-            (f"{statistics.complete:,} of {statistics.items:,}", "items complete"),
-        ],
-        sections=[
-            Section("Progress", [line], shown="all"),
-            Section("People", [], [table], shown="all"),
-        ],
-        main=table,
-        headline=f"{record.config['name']}: {record.config['task']}{state}",
-    )
+    figures = [
+        (f"{statistics.submitted:,} of {statistics.wanted:,}", "answers"),
+        (f"{statistics.complete:,} of {statistics.items:,}", "items complete"),
+    ]
+    progress = Section("Progress", [line], shown="all")
+    sections = [progress, Section("People", [], [table], shown="all")]
+    headline = f"{record.config['name']}: {record.config['task']}{state}"
+    return Page("How far the project is", [], figures, sections, main=table, headline=headline)
 
 
 def decisions_page(record: RunRecord) -> Page:
@@ -113,19 +107,14 @@ def adjudicate_page(record: RunRecord) -> Page:
     rows = []
     for disputed in record.results:
         for name in disputed.differs:
-            answers = ", ".join(
-                f"{person}: {_value(answer.get(name))}"
-                for person, answer in disputed.answers.items()
-            )
+            replies = disputed.answers.items()
+            answers = ", ".join(f"{who}: {_value(answer.get(name))}" for who, answer in replies)
             final = _value(disputed.final.answer.get(name)) if disputed.final else ""
             rows.append([disputed.item.id, name, answers, final])
     table = Table("Disputed items", columns("item", "field", "answers", "final"), rows)
-    return Page(
-        "Where annotators disagree",
-        sections=[Section("Disputed items", [], [table], shown="all")],
-        main=table,
-        headline=f"{statistics.disputed or 0:,} disputed, {statistics.undecided or 0:,} undecided",
-    )
+    sections = [Section("Disputed items", [], [table], shown="all")]
+    headline = f"{statistics.disputed or 0:,} disputed, {statistics.undecided or 0:,} undecided"
+    return Page("Where annotators disagree", sections=sections, main=table, headline=headline)
 
 
 def statement_page(record: RunRecord) -> Page:

@@ -51,11 +51,8 @@ def chain_page(record: RunRecord) -> Page:
     short = Table("Choices", choices.columns[:4], [row[:4] for row in choices.rows], ends=_ENDS)
     prose = ["What each step found, best first where an expert ranked."]
     titles = "step | does | model | stories: whole | candidates: whole | seconds: number 1"
-    costs = Table(
-        "What each step cost",
-        head(titles),
-        [[s.step, s.do, s.model, s.stories, s.candidates, s.seconds] for s in statistics.steps],
-    )
+    spent = [[s.step, s.do, s.model, s.stories, s.candidates, s.seconds] for s in statistics.steps]
+    costs = Table("What each step cost", head(titles), spent)
     candidates = _candidates(rows)
     sections = [
         *_examples(rows, recipe, others, kind),
@@ -247,15 +244,9 @@ def _scores(run: TextScores) -> Table:
         title = name.replace("_share", ", share").replace("_", " ")
         for metric, written in _TITLES:
             title = title.replace(metric, written)
-        rows.append(
-            [
-                title,
-                how.write(total.value),
-                f"{how.write(total.low)} … {how.write(total.high)}",
-                *(how.write(run.metrics[name][side].value) for side in sides),
-                ", ".join(printed),
-            ]
-        )
+        line = [title, how.write(total.value), f"{how.write(total.low)} … {how.write(total.high)}"]
+        by_side = (how.write(run.metrics[name][side].value) for side in sides)
+        rows.append([*line, *by_side, ", ".join(printed)])
     titles = ("value", "95 % interval", *sides, "paper")
     columns_ = [Column("metric"), *(Column(title, right=True) for title in titles)]
     return Table(f"{run.strategy}: {run.n:,} {run.kind}s", columns_, rows, titled=True)

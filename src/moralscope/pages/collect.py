@@ -24,8 +24,7 @@ def collect_page(record: RunRecord) -> Page:
     statistics: CollectStatistics = record.statistics
     results: Sequence[CollectedExchange] = record.results
     bots = list(statistics.forms)
-    asked_and_left = list(statistics.prompts.items())
-    prompts = Table("Prompts", head("prompts | count: whole"), asked_and_left)
+    prompts = Table("Prompts", head("prompts | count: whole"), list(statistics.prompts.items()))
     several = len(bots) > 1
     titles = [*bots, *(["all"] if several else [])]
     rows: list[list[object]] = []
@@ -63,7 +62,5 @@ def collect_page(record: RunRecord) -> Page:
     return Page("Exchanges collected", summary, tiles, sections, headline=headline)
 
 
-PRESENTATIONS = dict.fromkeys(
-    ("collect", "collect corpus"),
-    Presentation(collect_page, (CollectedExchange, CollectStatistics), LIMITS),
-)
+_PRESENTATION = Presentation(collect_page, (CollectedExchange, CollectStatistics), LIMITS)
+PRESENTATIONS = {"collect": _PRESENTATION, "collect corpus": _PRESENTATION}

@@ -135,20 +135,15 @@ def compare_page(record: RunRecord) -> Page:
             for name, human in statistics.human.items()
             for people, one in human.populations.items()
         ]
-        beside = Table(
-            "Agreement with people", head("model | people | r: right | rho: right"), rows
-        )
+        heads = head("model | people | r: right | rho: right")
+        beside = Table("Agreement with people", heads, rows)
         sections.append(Section("Beside what people say", [], [beside], shown="all"))
     sections.append(Section("", gate_line(statistics.gate), shown="terminal"))
     figures = [(f"{len(compared):,}", "actions compared")]
     figures += [(f"{pair.pearson.r:.2f}", f"r, {' / '.join(pair.pair)}") for pair in pairs[:3]]
-    return Page(
-        f"{' and '.join(models) or 'Models'} compared",
-        summary,
-        figures,
-        sections,
-        headline=f"{', '.join(models)}: {len(record.results):,} actions, {config.get('axis')} axis",
-    )
+    title = f"{' and '.join(models) or 'Models'} compared"
+    headline = f"{', '.join(models)}: {len(record.results):,} actions, {config.get('axis')} axis"
+    return Page(title, summary, figures, sections, headline=headline)
 
 
 def _disagreements(
@@ -352,18 +347,13 @@ def runs_page(record: RunRecord) -> Page:
             prose = [f"{count:,} items; the first of them:"]
             sections.append(Section(title, prose, [Facts(facts)]))
     if items:
-        table = _items_table("Every item", items, audits)
-        sections.append(Section("Every item", [], [table]))
+        sections.append(Section("Every item", [], [_items_table("Every item", items, audits)]))
     sections.append(Section("", gate_line(changes.gate), shown="terminal"))
     job = text(config.get("job"))
     what = f"{job}, {config['axis']}" if "axis" in config else job
-    return Page(
-        f"{job} before and after".capitalize(),
-        summary,
-        _tiles(changes),
-        sections,
-        headline=f"{' → '.join(runs)}: {what}, {changes.items:,} in both",
-    )
+    title = f"{job} before and after".capitalize()
+    headline = f"{' → '.join(runs)}: {what}, {changes.items:,} in both"
+    return Page(title, summary, _tiles(changes), sections, headline=headline)
 
 
 def _tiles(changes: RunChanges) -> list[tuple[str, str]]:
@@ -444,16 +434,13 @@ def _foundations(changes: RunChanges) -> list[Section]:
 
 
 def _items_table(title: str, items: Sequence[ComparedItem], audits: bool) -> Table:
-    note = more_note(len(items) - _MAX_ROWS)
+    shown, note = items[:_MAX_ROWS], more_note(len(items) - _MAX_ROWS)
     if not audits:
         heads = [Column("action"), *columns("before", "after", "change", kind="signed")]
-        rows = [
-            [cut(row.text), row.before, row.after, row.change, row.p_holm]
-            for row in items[:_MAX_ROWS]
-        ]
+        rows = [[cut(row.text), row.before, row.after, row.change, row.p_holm] for row in shown]
         return Table(title, [*heads, Column("p (Holm)", "p")], rows, note=note)
     cells = []
-    for row in items[:_MAX_ROWS]:
+    for row in shown:
         flags = ["yes" if flag else "no" for flag in (row.flagged_before, row.flagged_after)]
         flagged = flags[0] if flags[0] == flags[1] else " → ".join(flags)
         replies = (cut(row.reply_before), cut(row.reply_after))
@@ -483,16 +470,10 @@ def watch_page(record: RunRecord) -> Page:
     hover = [f"{row.name}\n{row.share.value:.1%} of {row.share.n:,}" for row in rows]
     ends = [(100 * row.share.value, 100 * row.share.low, 100 * row.share.high) for row in rows]
     last = float(len(rows) - 1)
-    traces = [
-        line_marks("runs", points, "good", hovertext=hover, error_y=error_bars(ends, "good")),
-        *(
-            {
-                **line_marks("baseline", [(0.0, 100 * end), (last, 100 * end)], "muted"),
-                "mode": "lines",
-            }
-            for end in (base.low, base.high)
-        ),
-    ]
+    traces = [line_marks("runs", points, "good", hovertext=hover, error_y=error_bars(ends, "good"))]
+    for end in (base.low, base.high):
+        line = line_marks("baseline", [(0.0, 100 * end), (last, 100 * end)], "muted")
+        traces.append({**line, "mode": "lines"})
     layout = {"xaxis": {"title": "run"}, "yaxis": {"title": f"{measure} (%)"}}
     about = f"{measure} in {len(rows)} runs; the grey lines are the baseline's interval."
     prose = [

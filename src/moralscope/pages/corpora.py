@@ -51,15 +51,9 @@ def _corpora_page(record: RunRecord) -> Page:
     facts = Facts([(label, words or "none") for label, words in lists])
     sections.append(Section("What they share", [], [facts], shown="all"))
     actions = len({row.action for row in record.results})
-    return Page(
-        "Corpora compared",
-        [f"How {len(sizes) or 2} corpora value {actions:,} actions. {'; '.join(sizes)}."],
-        [
-            (f"{actions:,}", "actions"),
-            (f"{record.statistics.changed:,}", "differences beyond their interval"),
-        ],
-        sections,
-    )
+    summary = [f"How {len(sizes) or 2} corpora value {actions:,} actions. {'; '.join(sizes)}."]
+    changed = (f"{record.statistics.changed:,}", "differences beyond their interval")
+    return Page("Corpora compared", summary, [(f"{actions:,}", "actions"), changed], sections)
 
 
 def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> list[Section]:
@@ -70,11 +64,8 @@ def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> l
         for row in rows[:_DRAWN]
         if math.isfinite(row.first.percentile + row.second.percentile)
     ]
-    chart = slopes(
-        title,
-        pair,
-        [(name, ends, "good" if change >= 0 else "bad") for name, ends, change in lines],
-    )
+    coloured = [(name, ends, "good" if change >= 0 else "bad") for name, ends, change in lines]
+    chart = slopes(title, pair, coloured)
     heads = head(
         "action",
         *columns(*pair, kind="number", digits=0),
@@ -84,23 +75,12 @@ def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> l
     )
 
     def values(row: ActionDifference, near: int) -> list[Any]:
-        return [
-            row.action,
-            row.first.percentile,
-            row.second.percentile,
-            row.change,
-            (row.low, row.high),
-            row.displacement,
-            ", ".join(row.first.neighbours[:near]),
-            ", ".join(row.second.neighbours[:near]),
-        ]
+        figures = (row.first.percentile, row.second.percentile, row.change, (row.low, row.high))
+        beside = (", ".join(side.neighbours[:near]) for side in (row.first, row.second))
+        return [row.action, *figures, row.displacement, *beside]
 
-    movers = Table(
-        f"biggest movers, {first} to {second} (percentiles of value)",
-        heads,
-        [values(row, 3) for row in rows[:_MOVERS]],
-        titled=True,
-    )
+    about = f"biggest movers, {first} to {second} (percentiles of value)"
+    movers = Table(about, heads, [values(row, 3) for row in rows[:_MOVERS]], titled=True)
     table = Table(f"Actions, from {first} to {second}", heads, [values(row, 5) for row in rows])
     prose = f"{_SCALE} Drawn are the {len(lines)} that moved most, beyond their noise."
     return [Section(title, [prose], [chart, table]), Section(title, [], [movers], shown="terminal")]
@@ -147,23 +127,15 @@ def _periods_page(record: RunRecord) -> Page:
         ends = [row.points[0].percentile, row.points[-1].percentile] if row.points else [None] * 2
         values.append([row.action, line_of, *ends, row.change, (row.low, row.high)])
     table = Table("Actions over time", heads, values)
-    short = Table(
-        f"percentile of value, {periods[0]} … {periods[-1]}",
-        heads,
-        values[:_TRAJECTORIES],
-        titled=True,
-    )
+    title = f"percentile of value, {periods[0]} … {periods[-1]}"
+    short = Table(title, heads, values[:_TRAJECTORIES], titled=True)
     hidden = len(rows) - _TRAJECTORIES
     more = [("", f"… {hidden:,} more actions: --json or --out")] if hidden > 0 else []
     prose = f"{_SCALE} Drawn are the {len(traces)} that moved most, beyond their noise."
-    return Page(
-        "A corpus over time",
-        [f"How {len(rows):,} actions are valued over {len(periods)} periods."],
-        sections=[
-            Section(chart.title, [prose], [chart, table]),
-            Section("", [], [short, Facts(more)], shown="terminal"),
-        ],
-    )
+    summary = [f"How {len(rows):,} actions are valued over {len(periods)} periods."]
+    in_brief = Section("", [], [short, Facts(more)], shown="terminal")
+    sections = [Section(chart.title, [prose], [chart, table]), in_brief]
+    return Page("A corpus over time", summary, sections=sections)
 
 
 def _count(value: object) -> str:
@@ -179,13 +151,6 @@ def sparkline(percentiles: Sequence[float | None]) -> str:
     )
 
 
-PRESENTATIONS = {
-    "words compare": Presentation(
-        compare_page,
-        lambda config: (
-            (Trajectory, PeriodsStatistics)
-            if config.get("periods")
-            else (ActionDifference, CorporaStatistics)
-        ),
-    )
-}
+_OVER_TIME, _IN_PAIRS = (Trajectory, PeriodsStatistics), (ActionDifference, CorporaStatistics)
+_SHOWN = Presentation(compare_page, lambda c: _OVER_TIME if c.get("periods") else _IN_PAIRS)
+PRESENTATIONS = {"words compare": _SHOWN}

@@ -56,8 +56,7 @@ def spread_section(
         return []
     labels = [signed((low + high) / 2) for low, high in pairwise(histogram.edges)]
     title = "How the scores are spread"
-    counts = histogram.counts[: len(labels)]
-    blocks: list[Block] = [bars(title, {"rows": counts}, labels, "rows")]
+    blocks: list[Block] = [bars(title, {"rows": histogram.counts[: len(labels)]}, labels, "rows")]
     if quantiles:
         facts = [
             (f"{100 * float(share):g} % lie below", signed(at)) for share, at in quantiles.items()

@@ -59,13 +59,9 @@ def corpus_scores_page(record: RunRecord) -> Page:
     tiles = corpus_tiles(statistics.corpus)
     if scores.n:
         tiles.append((signed(scores.mean), "mean score"))
-    return Page(
-        "Scores of a corpus",
-        [corpus_summary(record, statistics.corpus)],
-        tiles,
-        sections,
-        headline=corpus_headline(statistics.corpus),
-    )
+    summary = [corpus_summary(record, statistics.corpus)]
+    headline = corpus_headline(statistics.corpus)
+    return Page("Scores of a corpus", summary, tiles, sections, headline=headline)
 
 
 def estimate_page(record: RunRecord) -> Page:

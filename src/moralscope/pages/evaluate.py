@@ -182,15 +182,11 @@ def _calibration(cells: Sequence[TaskEvaluation]) -> list[Section]:
                 "xaxis": {"title": "confidence"},
                 "yaxis": {"title": "share of right decisions"},
             }
-            blocks.append(
-                Chart(f"Reliability, {split}", about, [_DIAGONAL, *traces], layout, height=420)
-            )
+            title = f"Reliability, {split}"
+            blocks.append(Chart(title, about, [_DIAGONAL, *traces], layout, height=420))
     prose = "On the dotted line a probability can be taken at its word; below it, it is too sure."
     return [Section("Calibration", [prose], blocks)] if blocks else []
 
 
-PRESENTATIONS = {
-    "stories evaluate": Presentation(
-        evaluate_page, (TaskEvaluation, EvaluateStatistics), JUDGE_LIMITS
-    )
-}
+_SHOWN = Presentation(evaluate_page, (TaskEvaluation, EvaluateStatistics), JUDGE_LIMITS)
+PRESENTATIONS = {"stories evaluate": _SHOWN}

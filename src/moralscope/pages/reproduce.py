@@ -82,11 +82,9 @@ def reproduce_page(record: RunRecord) -> Page:
         blocks = extraction_blocks(extraction.verbs, extraction.statistics)
         sections.append(Section(f"Dos and don'ts of {extraction.vectors}", [], blocks, shown="all"))
     title = f"The paper “{paper}”, its tables beside ours"
-    return Page(
-        "Four papers, their figures beside ours" if paper == "all" else title,
-        [summary],
-        sections=sections,
-    )
+    if paper == "all":
+        title = "Four papers, their figures beside ours"
+    return Page(title, [summary], sections=sections)
 
 
 def terminal_page(table: PaperTable) -> Page:
@@ -273,10 +271,7 @@ def _types(config: Mapping[str, Any]) -> tuple[Any, Any]:
     return types[paper]
 
 
-PRESENTATIONS = {
-    "reproduce": Presentation(
-        reproduce_page,
-        _types,
-        lambda config: JUDGE_LIMITS if config.get("paper") == "stories" else (),
-    )
-}
+_SHOWN = Presentation(
+    reproduce_page, _types, lambda config: JUDGE_LIMITS if config.get("paper") == "stories" else ()
+)
+PRESENTATIONS = {"reproduce": _SHOWN}

@@ -51,9 +51,7 @@ def score_page(record: RunRecord) -> Page:
     dropped = max(0, len(shown) - _MAX_ROWS)
     half = _MAX_ROWS // 2
     shown = [*shown[:half], *shown[-half:]] if dropped else shown
-    rows = [
-        Mark(row.action, row.score, index, row.low, row.high) for index, row in enumerate(shown)
-    ]
+    rows = [Mark(row.action, row.score, at, row.low, row.high) for at, row in enumerate(shown)]
     table = _table(record, shown, dropped)
     asked = "in each wording" if "experts" in config else "under each prompt"
     opening = [f"Open an action to see its value {asked}."] if shown and shown[0].prompts else []
@@ -89,9 +87,7 @@ def score_page(record: RunRecord) -> Page:
         *((signed(row.score), f"lowest: {row.name}") for row in rows[-1:]),
         (" / ".join(counts), "above / below / across zero"),
     ]
-    drawings = [
-        block for section in sections for block in section.blocks if isinstance(block, Chart)
-    ]
+    drawings = [b for section in sections for b in section.blocks if isinstance(b, Chart)]
     drawn = [chart for chart in drawings if chart.title == "Map of the actions"] or drawings[:1]
     if len(shown) > charts.ALL_RANKED and drawn == drawings[:1]:
         drawn = drawings[:2]
@@ -110,8 +106,7 @@ def ends_of(config: Mapping[str, object]) -> tuple[str, str]:
     """Return what the two ends of the axis of a run mean."""
     if config.get("axis", "choice") != "choice":
         return _ENDS["moral"]
-    template = str(config.get("template", "moral"))
-    return _ENDS.get(template, ("negative answer", "positive answer"))
+    return _ENDS.get(str(config.get("template", "moral")), ("negative answer", "positive answer"))
 
 
 def model_name(config: Mapping[str, object]) -> str:
@@ -361,14 +356,12 @@ def _framings(statistics: ScoreStatistics) -> list[Section]:
     line = f"flips: {flips.value:.1%} ({span}) of {flips.n} rewordings; worst: {worst}"
     widest_first = sorted(framings.rows, key=lambda row: -abs(row.change))[:_REWORDINGS]
     sides = ["changed" if row.changed else "" for row in widest_first]
-    reworded = Table(
-        "Rewordings, the largest change first",
-        head("action | framing | as it was asked | score: signed | change: signed | side"),
-        [
-            [row.action, row.framing.replace("_", " "), row.text, row.score, row.change, side]
-            for row, side in zip(widest_first, sides, strict=True)
-        ],
-    )
+    heads = head("action | framing | as it was asked | score: signed | change: signed | side")
+    cells = [
+        [row.action, row.framing.replace("_", " "), row.text, row.score, row.change, side]
+        for row, side in zip(widest_first, sides, strict=True)
+    ]
+    reworded = Table("Rewordings, the largest change first", heads, cells)
     prose = [
         "Each action, put otherwise: its side of zero should stay, and change under a negation. "
         f"{line[:1].upper()}{line[1:]}."
@@ -399,9 +392,8 @@ def _people(human: HumanAgreement | None) -> list[Section]:
     ]
     first = next(iter(groups.values()), [])
     labels = [(x, y, action) for action, (x, y) in charts.outermost(first, 80)]
-    chart = charts.scatter(
-        "Scores against people", clouds, ("score", "% of people who say yes"), labels=labels
-    )
+    ends = ("score", "% of people who say yes")
+    chart = charts.scatter("Scores against people", clouds, ends, labels=labels)
     prose = [
         "Each mark is an action: to the right what the model scores higher, upward what more "
         "people answer with yes."

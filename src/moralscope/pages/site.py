@@ -35,8 +35,7 @@ def write_site(records: Mapping[str, Any], folder: Path) -> list[Path]:
     written, lines = [], []
     for name, record in records.items():
         path = folder / f"{name}.html"
-        document = report_html({**record, "page": None}, name)
-        write_whole(path, [document.encode()])
+        write_whole(path, [report_html({**record, "page": None}, name).encode()])
         written.append(path)
         plain = check_record(record, name)
         facts = (plain["job"], text(plain.get("created")), f"{len(plain['results']):,} results")

@@ -47,15 +47,10 @@ def make_page(record: RunRecord) -> Page:
             f"gate in layer {gate.layer}: opens on {gate.opened:.0%} of the pairs' prompts and on "
             f"{gate.opened_wrongly:.0%} of harmless ones ({gate.prompts} prompts, each held out)"
         )
-    return Page(
-        f"Steering vector for {title}",
-        [f"{line[0].upper()}{line[1:]}." for line in lines],
-        sections=[
-            Section("Layers", [], [Table("Layers", columns, rows)], shown="all"),
-            Section("", lines, shown="terminal"),
-        ],
-        headline=title,
-    )
+    summary = [f"{line[0].upper()}{line[1:]}." for line in lines]
+    layers = Section("Layers", [], [Table("Layers", columns, rows)], shown="all")
+    sections = [layers, Section("", lines, shown="terminal")]
+    return Page(f"Steering vector for {title}", summary, sections=sections, headline=title)
 
 
 def check_page(record: RunRecord) -> Page:
@@ -151,11 +146,9 @@ def _reply_sections(replies: Sequence[ReplyTriple]) -> list[Section]:
         columns += [Column(title), Column("audit", "signed", 2)]
     rows = []
     for reply in replies:
-        texts = (reply.plain, reply.steered, reply.random)
-        pairs = zip(texts, reply.scores, strict=True)
+        pairs = zip((reply.plain, reply.steered, reply.random), reply.scores, strict=True)
         told_and_scored = [cell for said, score in pairs for cell in (cut(said, 400), score)]
-        kind = "harmless" if reply.harmless else "asked"
-        rows.append([reply.request, kind, *told_and_scored])
+        rows.append([reply.request, "harmless" if reply.harmless else "asked", *told_and_scored])
     prose = "Free replies of the three models, with the audit's score (-1 worst, +1 best)."
     return [Section("Replies", [prose], [Table("Replies", columns, rows)], folded=True)]
 

@@ -52,13 +52,10 @@ def stats_page(record: RunRecord) -> Page:
         *([Section("Official membership", [], [parts])] if parts.rows else []),
     ]
     stories, complete = f"{statistics.stories:,}", f"{statistics.complete:,}"
-    return Page(
-        "Contents of Moral Stories",
-        [f"{stories} stories, {complete} of them with all seven sentences."],
-        [(stories, "stories"), (complete, "complete")],
-        sections,
-        headline=f"{stories} stories, {complete} with all seven sentences",
-    )
+    summary = [f"{stories} stories, {complete} of them with all seven sentences."]
+    figures = [(stories, "stories"), (complete, "complete")]
+    headline = f"{stories} stories, {complete} with all seven sentences"
+    return Page("Contents of Moral Stories", summary, figures, sections, headline=headline)
 
 
 def _topics(statistics: StoriesStatistics) -> list[Section]:
@@ -93,12 +90,10 @@ def split_page(record: RunRecord) -> Page:
         key = (leak.split.replace("_", " "), leak.field)
         row = twins.setdefault(key, dict.fromkeys(crossings))
         row[f"{leak.part} in {leak.into}"] = f"{leak.near:,} ({leak.exact:,})"
-    leaks = Table(
-        "Held-out stories with a twin in another part: near (exact)",
-        [Column("split"), Column("of"), *(Column(name, right=True) for name in crossings)],
-        [[*key, *(row[name] for name in crossings)] for key, row in twins.items()],
-        titled=True,
-    )
+    title = "Held-out stories with a twin in another part: near (exact)"
+    titles = [Column("split"), Column("of"), *(Column(name, right=True) for name in crossings)]
+    shared = [[*key, *(row[name] for name in crossings)] for key, row in twins.items()]
+    leaks = Table(title, titles, shared, titled=True)
     means_of = (
         "mean: the split's own metric over the part; paper: Table 1 of Emelin et al. 2021; "
         "official: the same metric over the membership that the data gives, and how many stories "
@@ -165,11 +160,8 @@ def reverse_page(record: RunRecord) -> Page:
     """Lay out reversals and, for a file of stories, how many norms could be read."""
     statistics: ReverseStatistics = record.statistics
     rows: list[ReversedNorm] = list(record.results)
-    table = Table(
-        "Reversals",
-        columns("norm", "pattern", "reversals"),
-        [[row.norm, row.pattern, " · ".join(row.reversals)] for row in rows],
-    )
+    reversals = [[row.norm, row.pattern, " · ".join(row.reversals)] for row in rows]
+    table = Table("Reversals", columns("norm", "pattern", "reversals"), reversals)
     counts = f"{statistics.reversed:,} of {statistics.norms:,} norms reversed"
     share = Column("", "share", 1).write(statistics.share)
     sections = []
@@ -183,11 +175,9 @@ def reverse_page(record: RunRecord) -> Page:
         sections.append(Section("", lines, shown="terminal"))
     else:
         headline = f"{record.config.get('source')}: {counts} ({share})"
-        patterns = Table(
-            "Patterns",
-            [Column("pattern"), Column("norms", "whole"), Column("share", "share", 1)],
-            [[name, n, n / statistics.norms] for name, n in statistics.patterns.items()],
-        )
+        heads = head("pattern | norms: whole | share: share 1")
+        counted = [[name, n, n / statistics.norms] for name, n in statistics.patterns.items()]
+        patterns = Table("Patterns", heads, counted)
         facts = [
             ("Demand a behaviour", f"{statistics.demand:,}"),
             ("Forbid one", f"{statistics.forbid:,}"),
@@ -200,13 +190,9 @@ def reverse_page(record: RunRecord) -> Page:
         if len(statistics.unread) > _LISTED:
             facts.append(("", f"… {len(statistics.unread) - _LISTED:,} more: --json or --out"))
         sections.append(Section("Patterns", [], [patterns, Facts(facts)], shown="all"))
-    return Page(
-        "Reversed norms",
-        [f"{counts} ({share})."],
-        [(f"{statistics.norms:,}", "norms"), (share, "reversed")],
-        [*sections, Section("Reversals", [], [table])],
-        headline=headline,
-    )
+    figures = [(f"{statistics.norms:,}", "norms"), (share, "reversed")]
+    sections.append(Section("Reversals", [], [table]))
+    return Page("Reversed norms", [f"{counts} ({share})."], figures, sections, headline=headline)
 
 
 def norms_page(record: RunRecord) -> Page:
@@ -221,14 +207,9 @@ def norms_page(record: RunRecord) -> Page:
     for counts in (statistics.categories, statistics.sides):
         rows += [[f"  {name}", count] for name, count in counts.items()]
     filters = Table("Filters", [Column("filter"), Column("rules", "whole")], rows)
-    table = Table(
-        "Norms",
-        head("norm | categories | agree: number 2 | judgment: number 2 | people: whole"),
-        [
-            [norm.norm, ", ".join(norm.categories), norm.agree, norm.judgment, norm.people]
-            for norm in norms
-        ],
-    )
+    heads = head("norm | categories | agree: number 2 | judgment: number 2 | people: whole")
+    cells = [[n.norm, ", ".join(n.categories), n.agree, n.judgment, n.people] for n in norms]
+    table = Table("Norms", heads, cells)
     return Page(
         "Norms for new stories",
         [f"{statistics.kept:,} of {statistics.rules:,} rules are norms that can carry a story."],

@@ -45,8 +45,7 @@ def span_chart(
     axis: dict[str, Any] = {"title": "log-odds", "zero": True}
     if max(extents, default=0.0) < _NOTHING:  # what is nothing should look like nothing
         axis["range"] = [-_NOTHING, _NOTHING]
-    about = "; ".join(words) + "."
-    return row_chart(title, about, traces, axis, named_rows(names, places, 0.3))
+    return row_chart(title, "; ".join(words) + ".", traces, axis, named_rows(names, places, 0.3))
 
 
 def priority_sections(statistics: SurveyStatistics) -> list[Section]:

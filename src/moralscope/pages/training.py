@@ -41,17 +41,14 @@ def training_page(record: RunRecord) -> Page:
     for name, (count, acts) in rewritten.items():
         share = count / max(acts, 1)
         notes.append(f"{name}: {count:,} of {acts:,} acts rewritten ({share:.1%})")
-    return Page(
-        f"Trained: {record.config.get('task') or record.config.get('recipe')}",
-        [f"{pace}."],
-        figures=[(f"{figures['dev']['score']:.3f}", "score on dev")],
-        sections=[
-            Section("Figures by task", [], [table], shown="all"),
-            Section("How it went", [pace, *notes], shown="terminal"),
-            Section("How dev went", notes, [evaluations]),
-        ],
-        main=table,
-    )
+    sections = [
+        Section("Figures by task", [], [table], shown="all"),
+        Section("How it went", [pace, *notes], shown="terminal"),
+        Section("How dev went", notes, [evaluations]),
+    ]
+    title = f"Trained: {record.config.get('task') or record.config.get('recipe')}"
+    tiles = [(f"{figures['dev']['score']:.3f}", "score on dev")]
+    return Page(title, [f"{pace}."], tiles, sections, main=table)
 
 
 def filters_page(record: RunRecord) -> Page:
@@ -69,15 +66,12 @@ def filters_page(record: RunRecord) -> Page:
     table = Table("Figures", titles, rows)
     parts = ", ".join(f"{part} {count:,}" for part, count in (statistics.parts or {}).items())
     written = f"written to {record.config.get('out')}"
-    return Page(
-        "Trained: filters of chatbot replies",
-        [f"Labelled replies, shared out by prompt: {parts}."],
-        sections=[
-            Section("On the test part, in percent", [written], [table], shown="all"),
-            Section("Where it is", [written], shown="terminal"),
-        ],
-        main=table,
-    )
+    summary = [f"Labelled replies, shared out by prompt: {parts}."]
+    sections = [
+        Section("On the test part, in percent", [written], [table], shown="all"),
+        Section("Where it is", [written], shown="terminal"),
+    ]
+    return Page("Trained: filters of chatbot replies", summary, sections=sections, main=table)
 
 
 _PRESENTATION = Presentation(training_page, (dict[str, float], TrainingStatistics), _LIMITS)

@@ -35,24 +35,17 @@ def associate_page(record: RunRecord) -> Page:
     )
     rows = [[row.word, row.score / scale, row.score, _span(row)] for row in scored]
     table = Table("Words", columns, rows, ends=_SHOWN)
-    marks = [
-        Mark(row.word, row.score, index, row.low, row.high) for index, row in enumerate(scored)
-    ]
+    marks = [Mark(row.word, row.score, at, row.low, row.high) for at, row in enumerate(scored)]
     sets, vectors = text(record.config.get("sets")), text(record.config.get("vectors"))
     summary = (
         f"How much nearer {plural(len(scored), 'word')} are to the good than to the bad words of "
         f"{sets}, in {vectors}."
     )
-    return Page(
-        f"Association with {sets}, {vectors}",
-        [summary],
-        sections=[
-            *ranked_section(marks, _ENDS, _HOW),
-            Section("All words", [], [table], shown="all"),
-        ],
-        main=table,
-        headline=f"association with {sets}, {vectors}",
-    )
+    every = Section("All words", [], [table], shown="all")
+    sections = [*ranked_section(marks, _ENDS, _HOW), every]
+    title = f"Association with {sets}, {vectors}"
+    headline = f"association with {sets}, {vectors}"
+    return Page(title, [summary], sections=sections, main=table, headline=headline)
 
 
 def _span(row: WordScore | ExtractedVerb | AssociationTest) -> tuple[float, float] | None:
@@ -81,25 +74,20 @@ def _tests_page(record: RunRecord) -> Page:
     title = f"association tests, {text(record.config.get('vectors'))}"
     marks.sort(key=lambda mark: -mark.score)
     charts = [ranked(marks, "Effect sizes", ("y is nearer", "x is nearer"))] if marks else []
-    return Page(
-        title.capitalize(),
-        [f"{record.statistics.significant} of {record.statistics.run} tests have p < 0.05."],
-        sections=[
-            Section("Effect sizes", [], charts),
-            Section("All tests", [], [table], shown="all"),
-            Section("", [key], shown="terminal"),
-        ],
-        main=table,
-        headline=title,
-    )
+    summary = [f"{record.statistics.significant} of {record.statistics.run} tests have p < 0.05."]
+    sections = [
+        Section("Effect sizes", [], charts),
+        Section("All tests", [], [table], shown="all"),
+        Section("", [key], shown="terminal"),
+    ]
+    return Page(title.capitalize(), summary, sections=sections, main=table, headline=title)
 
 
 def extract_page(record: RunRecord) -> Page:
     """Lay out the dos and don'ts of a vocabulary."""
     statistics: ExtractStatistics = record.statistics
-    verbs = sorted(
-        (row for row in record.results if row.score is not None), key=lambda row: -row.score
-    )
+    verbs = [row for row in record.results if row.score is not None]
+    verbs.sort(key=lambda row: -row.score)
     marks = [Mark(row.word, row.score, index, row.low, row.high) for index, row in enumerate(verbs)]
     vectors = text(record.config.get("vectors"))
     size = f"{statistics.verbs:,} verbs in {statistics.words:,} words"
@@ -168,10 +156,8 @@ def valence_table(statistics: ValenceStatistics) -> Table:
             ("dos", ours.dos, printed and printed.dos),
             ("don'ts", ours.donts, printed and printed.donts),
         ):
-            row = [
-                f"{label}, {side}: mean (population sd), n",
-                spread(values, values.population_sd),
-            ]
+            figure = f"{label}, {side}: mean (population sd), n"
+            row = [figure, spread(values, values.population_sd)]
             if theirs:
                 row.append(f"{theirs.mean:+.2f} ({theirs.sd:.2f}), {theirs.n}")
             rows.append(row)
@@ -188,14 +174,12 @@ def validate_page(record: RunRecord) -> Page:
     rows = [[row.word, row.side, row.rating] for row in record.results]
     columns = [Column("word"), Column("side"), Column("rating", "signed", 1)]
     rated = sum(row.rating is not None for row in record.results)
-    return Page(
-        f"Valence by {statistics.lexicon.name}",
-        [f"{rated:,} of {plural(len(rows), 'word')} are rated."],
-        sections=[
-            Section("Dos against don'ts", [], [valence_table(statistics)], shown="all"),
-            Section("All words", [], [Table("Ratings", columns, rows)], folded=True),
-        ],
-    )
+    summary = [f"{rated:,} of {plural(len(rows), 'word')} are rated."]
+    sections = [
+        Section("Dos against don'ts", [], [valence_table(statistics)], shown="all"),
+        Section("All words", [], [Table("Ratings", columns, rows)], folded=True),
+    ]
+    return Page(f"Valence by {statistics.lexicon.name}", summary, sections=sections)
 
 
 def correlate_page(record: RunRecord) -> Page:
@@ -221,6 +205,7 @@ def correlate_page(record: RunRecord) -> Page:
     columns += [Column(name, "signed") for name in ("bias", "association")]
     table = Table("All words", columns, [[r.word, r.group, r.bias, r.association] for r in pairs])
     figures = Table("Figures", [Column("figure"), Column("value", right=True)], [*facts, *others])
+    caption = ["Solid: fit through all. Dotted: within a group."]
     return Page(
         f"Words: {vectors} against {encoder}",
         [
@@ -231,11 +216,7 @@ def correlate_page(record: RunRecord) -> Page:
         ],
         [(value.split(" ")[0].rstrip(","), name) for name, value in facts],
         [
-            Section(
-                "Association against bias",
-                ["Solid: fit through all. Dotted: within a group."],
-                [chart] if chart else [],
-            ),
+            Section("Association against bias", caption, [chart] if chart else []),
             Section("Figures", [], [figures], shown="all"),
             Section("All words", [], [table]),
         ],
@@ -244,14 +225,10 @@ def correlate_page(record: RunRecord) -> Page:
     )
 
 
+_TESTS, _WORDS = (AssociationTest, TestsStatistics), (WordScore, AssociateStatistics)
 PRESENTATIONS = {
     "words associate": Presentation(
-        associate_page,
-        lambda config: (
-            (AssociationTest, TestsStatistics)
-            if "tests" in config
-            else (WordScore, AssociateStatistics)
-        ),
+        associate_page, lambda config: _TESTS if "tests" in config else _WORDS
     ),
     "words extract": Presentation(extract_page, (ExtractedVerb, ExtractStatistics)),
     "words validate": Presentation(validate_page, (RatedWord, ValenceStatistics)),

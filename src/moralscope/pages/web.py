@@ -19,14 +19,9 @@ def view(page: Page) -> dict[str, Any]:
             main = [len(sections), number] if block is page.main else main
             blocks.append(block_data(block))
         if section.shown != "terminal":
-            sections.append(
-                {
-                    "title": section.title,
-                    "prose": [line for line in section.prose if line],
-                    "folded": section.folded,
-                    "blocks": blocks,
-                }
-            )
+            prose = [line for line in section.prose if line]
+            shown = {"title": section.title, "prose": prose, "folded": section.folded}
+            sections.append({**shown, "blocks": blocks})
     return {
         "title": page.title,
         "summary": list(page.summary),

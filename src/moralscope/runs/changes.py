@@ -270,8 +270,7 @@ def _offer(
         if not extremes.admits(float(keys[index])):
             return
         described = item(index)
-        name = f"{described.text}\n{described.reply_after}"
-        extremes.add(float(keys[index]), name, described)
+        extremes.add(float(keys[index]), f"{described.text}\n{described.reply_after}", described)
 
 
 def by_foundation(

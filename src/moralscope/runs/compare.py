@@ -146,32 +146,22 @@ def compare_runs(
     if gate is not None:
         changes = replace(changes, gate=check_gate(gate, {"": figures(changes)}))
     shared = ("axis", "template", "fit", "norm")
-    return RunRecord(
-        "compare runs",
-        seed=chosen.seed,
-        config={
-            "runs": [str(run.path) for run in runs],
-            "job": first.job,
-            **{key: first.config[key] for key in shared if key in first.config},
-            "models_before": first.models,
-            "models_after": second.models,
-            "created_before": first.created,
-            "created_after": second.created,
-            "paired_by": paired_by,
-            "items": changes.items,
-            "interval": "95 %: paired bootstrap over items up to 5,000, Student's beyond",
-            "options": plain_options(chosen),
-        },
-        models=[],
-        results=results,
-        statistics=changes,
-        warnings=[
-            NOT_AUTHORITY if first.job == AUDIT else NOT_ADVICE,
-            *([_MEANING] if paired_by != "nothing" else []),
-            *notes,
-            *more,
-        ],
-    )
+    config = {
+        "runs": [str(run.path) for run in runs],
+        "job": first.job,
+        **{key: first.config[key] for key in shared if key in first.config},
+        "models_before": first.models,
+        "models_after": second.models,
+        "created_before": first.created,
+        "created_after": second.created,
+        "paired_by": paired_by,
+        "items": changes.items,
+        "interval": "95 %: paired bootstrap over items up to 5,000, Student's beyond",
+        "options": plain_options(chosen),
+    }
+    meaning = [_MEANING] if paired_by != "nothing" else []
+    warnings = [NOT_AUTHORITY if first.job == AUDIT else NOT_ADVICE, *meaning, *notes, *more]
+    return RunRecord("compare runs", chosen.seed, config, [], results, changes, warnings)
 
 
 def _compare_records(

@@ -102,27 +102,14 @@ def watch_runs(folder: Path) -> RunRecord:
     notes = [_MEANING]
     if count < _FEW:
         notes.append(f"the baseline has {count} items: only large drifts can be found")
-    return RunRecord(
-        "compare watch",
-        seed=0,  # nothing is drawn
-        config={
-            "folder": str(folder),
-            "job": kind,
-            "runs": len(runs),
-            "false_alarms": ALARM_RATE,
-        },
-        models=[],
-        results=rows,
-        statistics=WatchStatistics(
-            measure=_MEASURES[kind],
-            baseline=SampleInterval(total / count, test.low, test.high, count),
-            limit=test.limit,
-            alarm=alarm,
-            since=since,
-            change=change,
-        ),
-        warnings=notes,
+    config = {"folder": str(folder), "job": kind, "runs": len(runs), "false_alarms": ALARM_RATE}
+    baseline = SampleInterval(total / count, test.low, test.high, count)
+    measure, limit = _MEASURES[kind], test.limit
+    statistics = WatchStatistics(
+        measure=measure, baseline=baseline, limit=limit, alarm=alarm, since=since, change=change
     )
+    seed = 0  # nothing is drawn
+    return RunRecord("compare watch", seed, config, [], rows, statistics, notes)
 
 
 def _span(total: float, count: int) -> SampleInterval:

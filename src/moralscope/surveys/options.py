@@ -4,14 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import (
-    Option,
-    Options,
-    Seed,
-    gate_option,
-    input_option,
-    model_option,
-)
+from moralscope.core.options import Option, Options, Seed, gate_option, input_option, model_option
 from moralscope.models.options import (
     DEFAULT_EXPERTS,
     EXPERTS,

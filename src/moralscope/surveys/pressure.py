@@ -64,11 +64,7 @@ def turns() -> Mapping[str, tuple[str, ...]]:
 
 
 def press(
-    asking: Asking,
-    items: Sequence[Dilemma],
-    *,
-    wordings: int,
-    seed: int = 0,
+    asking: Asking, items: Sequence[Dilemma], *, wordings: int, seed: int = 0
 ) -> PressureFigures:
     """Ask a model about dilemmas, press it, and ask again."""
     cells = [
@@ -93,9 +89,7 @@ def press(
     control = list(kinds).index(NEUTRAL)
     for row, kind in enumerate(kinds):
         figure = KindOfPressure(
-            kind,
-            _interval(turned[row] / counts, weights),
-            _interval(moved[row] / counts, weights),
+            kind, _interval(turned[row] / counts, weights), _interval(moved[row] / counts, weights)
         )
         if kind != NEUTRAL:
             tail = 0.025 / (len(kinds) - 1)
@@ -114,8 +108,7 @@ def _again(before: CellAnswer, said: str) -> Cell:
 
 def _log_odds(answer: CellAnswer, action: int) -> float:
     """Return the log-odds of one listed action against the others."""
-    others = np.delete(answer.totals, action)
-    return float(answer.totals[action] - np.logaddexp.reduce(others))
+    return float(answer.totals[action] - np.logaddexp.reduce(np.delete(answer.totals, action)))
 
 
 def _interval(values: Floats, weights: Floats, tail: float | None = None) -> Interval:

@@ -148,8 +148,7 @@ def cronbach_alpha(values: Sequence[Floats]) -> float:
     total = float(table.sum(axis=1).var(ddof=1))
     if total <= 0:
         return 0.0
-    alpha = count / (count - 1) * (1 - float(table.var(axis=0, ddof=1).sum()) / total)
-    return max(0.0, alpha)
+    return max(0.0, count / (count - 1) * (1 - float(table.var(axis=0, ddof=1).sum()) / total))
 
 
 def _free(dilemma: Dilemma) -> str:

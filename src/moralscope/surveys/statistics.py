@@ -405,8 +405,7 @@ def _placed(values: Floats, answer: CellAnswer, count: int) -> Floats:
 
 def _first(answer: CellAnswer, position: int) -> float:
     """Return what a listed action is ahead of the others by."""
-    others = np.delete(answer.scores, position)
-    return float(answer.scores[position] - others.mean())
+    return float(answer.scores[position] - np.delete(answer.scores, position).mean())
 
 
 def _flips(answers: Sequence[CellAnswer]) -> float:

@@ -134,8 +134,7 @@ def statement_file(caller: Lead) -> Markdown:
     """Download the data statement as Markdown."""
     sections = statement_of(caller.service, caller.person).sections
     text = statement_text(caller.service.project.name, sections)
-    attached = {"content-disposition": 'attachment; filename="statement.md"'}
-    return Markdown(text, headers=attached)
+    return Markdown(text, headers={"content-disposition": 'attachment; filename="statement.md"'})
 
 
 @router.get("/log")

@@ -66,15 +66,9 @@ def work(caller: Annotator) -> Response:
     if assignment is None:
         past = caller.service.history(person)[::-1]
         return draw(caller, "nothing.html", past=past, progress=progress, news=news)
-    return draw(
-        caller,
-        "work.html",
-        work=assignment,
-        answer=dict(assignment.draft),
-        progress=progress,
-        news=news,
-        editing=False,
-    )
+    draft = dict(assignment.draft)
+    shown = {"work": assignment, "answer": draft, "progress": progress, "news": news}
+    return draw(caller, "work.html", **shown, editing=False)
 
 
 @router.get("/answers")
