@@ -136,10 +136,7 @@ class TrainedRetriever:
     """
 
     def __init__(
-        self,
-        rules: Sequence[RuleOfThumb],
-        experts: ExpertSet,
-        cache: EmbeddingCache | None = None,
+        self, rules: Sequence[RuleOfThumb], experts: ExpertSet, cache: EmbeddingCache | None = None
     ) -> None:
         if not rules:
             raise InputError("there are no rules to search", "give a rulebook with some")

@@ -106,8 +106,7 @@ class Experts:
             return _ScaleExpert(self, task)
         if self._slices.kind(task) != "one":
             raise InputError(
-                f"'{task}' of '{self.ref.name}' has values, not labels",
-                "ask for its values",
+                f"'{task}' of '{self.ref.name}' has values, not labels", "ask for its values"
             )
         return _Expert(self, task)
 

@@ -21,13 +21,7 @@ import numpy as np
 from moralscope.core.errors import MoralscopeError, error_line
 from moralscope.models.training.folder import Checkpoint, read_checkpoint, write_checkpoint
 from moralscope.models.training.options import Schedule
-from moralscope.models.training.records import (
-    TOGETHER,
-    History,
-    Learner,
-    Report,
-    TrainingProgress,
-)
+from moralscope.models.training.records import TOGETHER, History, Learner, Report, TrainingProgress
 
 _POOL = 50  # batches whose examples are sorted by length together, so that little is padded
 _REPORT_STEPS = 10

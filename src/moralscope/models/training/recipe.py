@@ -83,8 +83,7 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
         ClassifierTraining.__post_init__(self)
         if self.refit and not self.start:
             raise InputError(
-                f"refit fits the last layer of {self.refit} of existing experts",
-                "give --start DIR",
+                f"refit fits the last layer of {self.refit} of existing experts", "give --start DIR"
             )
         if self.epochs == 0 and not self.start:
             raise InputError(
