@@ -70,9 +70,8 @@ def hub_folder(name: str, store: Store, instead: str) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=list(NEEDED)))
     except Exception as error:  # the hub client raises many kinds; each means the same to a user
-        reason = error_line(error, 160)
         raise StoreError(
-            f"'{name}' could not be fetched from the hub ({reason})",
+            f"'{name}' could not be fetched from the hub ({error_line(error, 160)})",
             f"check the id and the network, or {instead}",
         ) from error
 

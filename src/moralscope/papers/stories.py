@@ -258,8 +258,7 @@ def text_tables(
 
 
 def _rows(number: int, scores: Sequence[TextScores]) -> Iterator[PaperRow]:
-    printed = load_generation_paper().table(number)
-    for row in printed:
+    for row in load_generation_paper().table(number):
         name = f"{row.task} ({row.model})" if row.task else row.recipe
         ours = [score for score in scores if row in score.paper]
         if not ours:

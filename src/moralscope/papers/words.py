@@ -93,8 +93,7 @@ def reproduce_words(
     try:
         for model in models:
             record = extract(model, progress=progress, seed=seed)
-            statistics = record.statistics
-            extractions.append(Extraction(model.name, statistics, record.results))
+            extractions.append(Extraction(model.name, record.statistics, record.results))
     except MoralscopeError as error:
         problems.append(_left_out("the extraction", error))
     validation = None

@@ -129,8 +129,7 @@ class Experts:
     def thresholds(self, task: str) -> tuple[float, ...]:
         """Return the least probability at which each label of a task is taken."""
         self._check(task)
-        known = self.settings.thresholds.get(task)
-        return known or (0.5,) * len(self.settings.tasks[task])
+        return self.settings.thresholds.get(task) or (0.5,) * len(self.settings.tasks[task])
 
     def labels(self, task: str) -> tuple[str, ...]:
         """Return the labels of a task, in the order of its values."""

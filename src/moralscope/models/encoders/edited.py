@@ -105,7 +105,6 @@ def load_edit(path: Path) -> Edit:
     if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
         raise refused
     try:
-        info = decode(EditInfo, json.loads(metadata["edit"]))
-        return Edit(basis=basis, **asdict(info))
+        return Edit(basis=basis, **asdict(decode(EditInfo, json.loads(metadata["edit"]))))
     except (KeyError, ValueError, RecursionError, InputError) as error:
         raise refused from error

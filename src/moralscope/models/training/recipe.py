@@ -265,9 +265,7 @@ def _typed(field_of: OptionField, value: Any, origin: str) -> Any:
     typed = decode(table, {name: value}, origin, remedy=_SEE)[name]
     if kind is Path:
         return typed.expanduser()
-    if kind == tuple[Path, ...]:
-        return tuple(path.expanduser() for path in typed)
-    return typed
+    return tuple(path.expanduser() for path in typed) if kind == tuple[Path, ...] else typed
 
 
 def _spell(value: Any) -> str:

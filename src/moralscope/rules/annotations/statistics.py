@@ -209,10 +209,9 @@ def _alpha(rated: Sequence[Sequence[float]], level: str, seed: int) -> tuple[flo
         measured = agreement(_table(rated), level, seed=seed)
         return measured.alpha, measured.low, measured.high
     alpha = krippendorff_alpha(_table(rated), level)
-    order = np.random.default_rng(seed).permutation(len(rated))
     alphas = [
         krippendorff_alpha(_table([rated[index] for index in group]), level)
-        for group in np.array_split(order, _GROUPS)
+        for group in np.array_split(np.random.default_rng(seed).permutation(len(rated)), _GROUPS)
     ]
     half = _T29 * float(np.std(alphas, ddof=1)) / _GROUPS**0.5
     return alpha, alpha - half, alpha + half
@@ -220,10 +219,9 @@ def _alpha(rated: Sequence[Sequence[float]], level: str, seed: int) -> tuple[flo
 
 def _table(rated: Sequence[Sequence[float]]) -> list[list[float | None]]:
     """Return raters x units; who is who does not matter to alpha."""
-    widest = max(len(values) for values in rated)
     return [
         [values[index] if index < len(values) else None for values in rated]
-        for index in range(widest)
+        for index in range(max(len(values) for values in rated))
     ]
 
 

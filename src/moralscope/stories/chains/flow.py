@@ -123,8 +123,7 @@ def trace(recipe: ChainRecipe) -> Iterator[StepInputs]:
 def story_fields(recipe: ChainRecipe) -> tuple[str, ...]:
     """Return the sentences that the story itself must have, in story order."""
     read = {name for inputs in trace(recipe) for name, source in inputs.fields if source == STORY}
-    order = (*SENTENCES[:3], *_PATH, *SENTENCES[3:])
-    return tuple(name for name in order if name in read)
+    return tuple(name for name in (*SENTENCES[:3], *_PATH, *SENTENCES[3:]) if name in read)
 
 
 def check_flow(recipe: ChainRecipe, origin: str) -> None:
