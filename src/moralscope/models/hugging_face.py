@@ -249,8 +249,7 @@ def check_files(folder: Path) -> list[Path]:
         blank, broken = _look_at_values(path, header)
         is_blank &= blank
         if broken:
-            problem = f"{path} is damaged (NaN in the tensor {broken[:80]})"
-            raise StoreError(problem, _AGAIN)
+            raise StoreError(f"{path} is damaged (NaN in the tensor {broken[:80]})", _AGAIN)
     if names and is_blank:
         text = "all weights in %s seem to be zero: what they compute means nothing"
         logging.getLogger("moralscope").warning(text, folder)
@@ -264,8 +263,7 @@ def check_files(folder: Path) -> list[Path]:
         for key, value in config.items():
             is_count = _LAYER_COUNT.search(key) is not None
             most = max(_LAYERS, names) if is_count else longest
-            asked = names and (is_count or key in _WIDTHS) and isinstance(value, int)
-            if asked and value > most:
+            if names and (is_count or key in _WIDTHS) and isinstance(value, int) and value > most:
                 problem = f"{path} says {key} {value:,}, its weights have room for {most:,}"
                 raise StoreError(problem, _AGAIN)
     return paths

@@ -99,10 +99,7 @@ def _cuts(words: Sequence[int | None], room: int) -> Iterator[tuple[int, int]]:
 
 
 def _between_words(words: Sequence[int | None], index: int, least: int) -> int:
-    for candidate in range(index, least, -1):
-        if words[candidate] != words[candidate - 1]:
-            return candidate
-    return index
+    return next((at for at in range(index, least, -1) if words[at] != words[at - 1]), index)
 
 
 @dataclass(slots=True)

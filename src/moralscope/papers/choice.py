@@ -255,10 +255,9 @@ def choice_tables(result: ChoiceReproduction) -> list[PaperTable]:
     rankings = []
     for row in result.rankings:
         again = "equal" if row.same else "differs"
-        order = PaperRow(
-            row.question, "the printed order: 1", float(row.same), None, None, 1.0, again
+        rankings.append(
+            PaperRow(row.question, "the printed order: 1", float(row.same), None, None, 1.0, again)
         )
-        rankings.append(order)
         for answer, cosine, printed_cosine in zip(row.answers, row.ours, row.paper, strict=False):
             again = "equal" if round(cosine, 2) == printed_cosine else "differs"
             name = f"{answer}, cosine"

@@ -188,9 +188,8 @@ def _sizes(file: StoryFile) -> PaperTable:
     rows = []
     for (kind, count), split in product(SAMPLES.items(), SPLITS):
         parts = Counter(official_parts(file.stories, split, kind).values())
-        name = f"{kind} classification, {split}"
         rows += [
-            PaperRow(name, part, parts[part] * count, None, None, size)
+            PaperRow(f"{kind} classification, {split}", part, parts[part] * count, None, None, size)
             for part, size in paper[kind].items()
             if parts
         ]

@@ -98,8 +98,7 @@ def reproduce_words(
         problems.append(_left_out("the extraction", error))
     validation = None
     try:
-        record = validate(valence=data_file(_AFINN), seed=seed)
-        validation = record.statistics
+        validation = validate(valence=data_file(_AFINN), seed=seed).statistics
     except MissingExtra as error:
         problems.append(_left_out("the AFINN validation", error))
     return (

@@ -88,8 +88,7 @@ def save_edit(edit: Edit, path: Path) -> None:
     """Write the edit as safetensors, whole or not at all."""
     from safetensors.numpy import save
 
-    names = [field.name for field in fields(EditInfo)]
-    info = json.dumps(values_of(edit, *names))
+    info = json.dumps(values_of(edit, *[field.name for field in fields(EditInfo)]))
     write_whole(path, [save({"basis": edit.basis}, metadata={"format": FORMAT, "edit": info})])
 
 

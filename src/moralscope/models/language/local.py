@@ -143,10 +143,7 @@ def _tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
     with loading_errors(str(folder), _KIND):
-        tokenizer = AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
-    return tokenizer
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) -> Any:

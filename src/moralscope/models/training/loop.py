@@ -248,7 +248,6 @@ class _Run:
     def _tell(self, started: float, first: int, *, evaluated: bool = False) -> None:
         if self.report:
             spent = (time.monotonic() - started) / max(1, self.step - first)
-            left = spent * (self.steps - self.step)
             self.report(
                 TrainingProgress(
                     step=self.step,
@@ -256,7 +255,7 @@ class _Run:
                     epoch=bisect_right(self.ends, self.step - 1) + 1,
                     loss=self._loss(),
                     dev=self.dev,
-                    seconds_left=left,
+                    seconds_left=spent * (self.steps - self.step),
                     evaluated=evaluated,
                 )
             )
