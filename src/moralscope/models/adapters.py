@@ -244,8 +244,7 @@ def merge(model: Any, adapter: Adapter, name: str, vocabulary: int) -> Any:
     try:
         merged = load_adapter(model, adapter.folder)
     except Exception as error:  # peft raises many kinds; each means that they do not fit
-        reason = error_line(error)
-        problem = f"the adapter {adapter.folder} does not fit {name} ({reason})"
+        problem = f"the adapter {adapter.folder} does not fit {name} ({error_line(error)})"
         raise StoreError(problem, "load it on the base it was trained on") from error
     merged.tie_weights()
     return merged

@@ -70,9 +70,8 @@ def hub_folder(name: str, store: Store, instead: str) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=list(NEEDED)))
     except Exception as error:  # the hub client raises many kinds; each means the same to a user
-        reason = error_line(error, 160)
         raise StoreError(
-            f"'{name}' could not be fetched from the hub ({reason})",
+            f"'{name}' could not be fetched from the hub ({error_line(error, 160)})",
             f"check the id and the network, or {instead}",
         ) from error
 
@@ -250,8 +249,7 @@ def check_files(folder: Path) -> list[Path]:
         blank, broken = _look_at_values(path, header)
         is_blank &= blank
         if broken:
-            problem = f"{path} is damaged (NaN in the tensor {broken[:80]})"
-            raise StoreError(problem, _AGAIN)
+            raise StoreError(f"{path} is damaged (NaN in the tensor {broken[:80]})", _AGAIN)
     if names and is_blank:
         text = "all weights in %s seem to be zero: what they compute means nothing"
         logging.getLogger("moralscope").warning(text, folder)
@@ -265,8 +263,7 @@ def check_files(folder: Path) -> list[Path]:
         for key, value in config.items():
             is_count = _LAYER_COUNT.search(key) is not None
             most = max(_LAYERS, names) if is_count else longest
-            asked = names and (is_count or key in _WIDTHS) and isinstance(value, int)
-            if asked and value > most:
+            if names and (is_count or key in _WIDTHS) and isinstance(value, int) and value > most:
                 problem = f"{path} says {key} {value:,}, its weights have room for {most:,}"
                 raise StoreError(problem, _AGAIN)
     return paths

@@ -34,8 +34,7 @@ ExpertsName = Annotated[
     ),
 ]
 AuditorName = Annotated[
-    str,
-    model_option("mpnet, minilm, large, cascade, scripted, or a folder.", http=AUDITORS),
+    str, model_option("mpnet, minilm, large, cascade, scripted, or a folder.", http=AUDITORS)
 ]
 SPEAKERS = (
     *(name for name, row in _CATALOGUE.items() if row["kind"] == "generator"),

@@ -56,8 +56,7 @@ def token_windows(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> lis
     windows = []
     for first, second in pairs:
         room = longest - inner.num_special_tokens_to_add(bool(first))
-        sizes = known.sizes[first] + known.sizes[second]
-        if sizes <= room:
+        if known.sizes[first] + known.sizes[second] <= room:
             unknown = known.unknown(first) + known.unknown(second)
             windows.append(Windows(((first, second),), unknown=unknown))
         else:
@@ -100,10 +99,7 @@ def _cuts(words: Sequence[int | None], room: int) -> Iterator[tuple[int, int]]:
 
 
 def _between_words(words: Sequence[int | None], index: int, least: int) -> int:
-    for candidate in range(index, least, -1):
-        if words[candidate] != words[candidate - 1]:
-            return candidate
-    return index
+    return next((at for at in range(index, least, -1) if words[at] != words[at - 1]), index)
 
 
 @dataclass(slots=True)
@@ -165,8 +161,7 @@ def mean_of_windows(rows: NDArray[Any], cut: Sequence[Windows]) -> NDArray[Any]:
     if len(rows) == len(counts):
         return rows
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    sums = np.add.reduceat(rows, starts, axis=0)
-    return np.asarray(sums / counts[:, None].astype(rows.dtype))
+    return np.asarray(np.add.reduceat(rows, starts, axis=0) / counts[:, None].astype(rows.dtype))
 
 
 def worst_of_windows(

@@ -169,7 +169,6 @@ def _reproduce(
     machine = ChoiceMachine(encoder, load_template("moral"), seed=seed)
     dos, donts = machine.score(paper.dos), machine.score(paper.donts)
     do_sums, dont_sums = ([score.sum or 0.0 for score in scores] for scores in (dos, donts))
-    by_bias = sorted([*dos, *donts], key=lambda score: score.sum or 0.0, reverse=True)
     rows = {
         score.action: _word_row(
             score.action,
@@ -178,7 +177,7 @@ def _reproduce(
             weat.get(score.action),
             paper.weat.get(score.action),
         )
-        for score in by_bias
+        for score in sorted([*dos, *donts], key=lambda score: score.sum or 0.0, reverse=True)
     }
     ranked, printed = list(rows.values()), [rows[word] for word in paper.bias_sums]
     published = published_weat([*paper.dos, *paper.donts])
@@ -256,10 +255,9 @@ def choice_tables(result: ChoiceReproduction) -> list[PaperTable]:
     rankings = []
     for row in result.rankings:
         again = "equal" if row.same else "differs"
-        order = PaperRow(
-            row.question, "the printed order: 1", float(row.same), None, None, 1.0, again
+        rankings.append(
+            PaperRow(row.question, "the printed order: 1", float(row.same), None, None, 1.0, again)
         )
-        rankings.append(order)
         for answer, cosine, printed_cosine in zip(row.answers, row.ours, row.paper, strict=False):
             again = "equal" if round(cosine, 2) == printed_cosine else "differs"
             name = f"{answer}, cosine"

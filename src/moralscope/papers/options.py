@@ -74,10 +74,9 @@ class StoriesOptions(Options):
     max_stories: Annotated[
         int | None, input_option("Measure on only N, drawn by the seed.", least=2)
     ] = None
-    quick: Annotated[
-        bool,
-        input_option("Use 50 stories per part, no Table 1; takes minutes."),
-    ] = False
+    quick: Annotated[bool, input_option("Use 50 stories per part, no Table 1; takes minutes.")] = (
+        False
+    )
     runs: Annotated[
         tuple[Path, ...],
         input_option(

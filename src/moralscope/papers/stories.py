@@ -188,9 +188,8 @@ def _sizes(file: StoryFile) -> PaperTable:
     rows = []
     for (kind, count), split in product(SAMPLES.items(), SPLITS):
         parts = Counter(official_parts(file.stories, split, kind).values())
-        name = f"{kind} classification, {split}"
         rows += [
-            PaperRow(name, part, parts[part] * count, None, None, size)
+            PaperRow(f"{kind} classification, {split}", part, parts[part] * count, None, None, size)
             for part, size in paper[kind].items()
             if parts
         ]
@@ -258,8 +257,7 @@ def text_tables(
 
 
 def _rows(number: int, scores: Sequence[TextScores]) -> Iterator[PaperRow]:
-    printed = load_generation_paper().table(number)
-    for row in printed:
+    for row in load_generation_paper().table(number):
         name = f"{row.task} ({row.model})" if row.task else row.recipe
         ours = [score for score in scores if row in score.paper]
         if not ours:

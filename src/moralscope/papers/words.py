@@ -93,14 +93,12 @@ def reproduce_words(
     try:
         for model in models:
             record = extract(model, progress=progress, seed=seed)
-            statistics = record.statistics
-            extractions.append(Extraction(model.name, statistics, record.results))
+            extractions.append(Extraction(model.name, record.statistics, record.results))
     except MoralscopeError as error:
         problems.append(_left_out("the extraction", error))
     validation = None
     try:
-        record = validate(valence=data_file(_AFINN), seed=seed)
-        validation = record.statistics
+        validation = validate(valence=data_file(_AFINN), seed=seed).statistics
     except MissingExtra as error:
         problems.append(_left_out("the AFINN validation", error))
     return (

@@ -76,14 +76,7 @@ class AuditInput(Options):
         if self.file and self.named_files:
             raise InputError("FILE and --file were given", "give FILE or --file, not both")
         object.__setattr__(self, "file", self.file or self.named_files)
-        others = (
-            self.file,
-            self.prompt,
-            self.reply,
-            self.text,
-            self.against,
-            self.benign,
-        )
+        others = (self.file, self.prompt, self.reply, self.text, self.against, self.benign)
         if self.conversation is not None and any(others):
             raise InputError("--conversation excludes other input", "leave that out")
         if self.text is not None and (self.prompt is not None or self.reply is not None):
@@ -103,8 +96,7 @@ class AuditInput(Options):
         """Refuse what a corpus run cannot use."""
         if any(one is not None for one in (self.against, self.prompt, self.reply, self.text)):
             raise InputError(
-                "--against, --prompt, --reply and --text are not for a corpus",
-                "leave them out",
+                "--against, --prompt, --reply and --text are not for a corpus", "leave them out"
             )
         if self.benign is not None:
             raise InputError(

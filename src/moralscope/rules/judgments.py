@@ -135,8 +135,7 @@ def broken_checks(text: str) -> list[str]:
     problems = []
     if len(set(words)) < _LEAST_WORDS:
         problems.append(f"has fewer than {_LEAST_WORDS} different words")
-    bare = words_of(text)
-    pairs = Counter(pairwise(bare)).most_common(1)
+    pairs = Counter(pairwise(words_of(text))).most_common(1)
     if pairs and pairs[0][1] >= _BIGRAM_LIMIT:
         problems.append(f"says '{' '.join(pairs[0][0])}' {pairs[0][1]} times")
     return problems

@@ -91,8 +91,7 @@ class ReplyReader:
             if self.gives_verdicts:
                 bad = values[part, 0]
                 worst = worst_of_windows(values[part], bad, [Windows(windows)])[0].tolist()
-                has_fears = CONCERN in self.experts.tasks
-                names = self.experts.labels(CONCERN) if has_fears else ()
+                names = self.experts.labels(CONCERN) if CONCERN in self.experts.tasks else ()
                 concerns = dict(zip(names, worst[1:], strict=True))
                 reading = replace(reading, window_bad=bad.tolist(), bad=worst[0], concerns=concerns)
             readings.append(reading)

@@ -63,8 +63,7 @@ def unit_rows(encoder: Encoder, texts: Sequence[str]) -> Matrix:
     1.0
     """
     rows = encoder.encode(texts)
-    unit: Matrix = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return unit
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 
 class Retriever:
@@ -136,10 +135,7 @@ class TrainedRetriever:
     """
 
     def __init__(
-        self,
-        rules: Sequence[RuleOfThumb],
-        experts: ExpertSet,
-        cache: EmbeddingCache | None = None,
+        self, rules: Sequence[RuleOfThumb], experts: ExpertSet, cache: EmbeddingCache | None = None
     ) -> None:
         if not rules:
             raise InputError("there are no rules to search", "give a rulebook with some")
@@ -265,9 +261,7 @@ def retrieve(
     elif chosen.method == "rules":
         finder = Retriever(book.rules, uses[0])
     else:
-        known = read_annotations(chosen.known).annotations
-        finder = NearestExchange(known, uses[0], chosen.seed)
-    ranked = finder.find(asked, chosen.top)
+        finder = NearestExchange(read_annotations(chosen.known).annotations, uses[0], chosen.seed)
     return RunRecord(
         "rules retrieve",
         seed=chosen.seed,
@@ -286,7 +280,7 @@ def retrieve(
                 tuple(book.listed(rule, score) for rule, score in rules),
                 exchange.id,
             )
-            for exchange, rules in zip(asked, ranked, strict=True)
+            for exchange, rules in zip(asked, finder.find(asked, chosen.top), strict=True)
         ],
         statistics=RetrieveStatistics(len(asked), len(book.rules)),
         warnings=[*book.warnings[:5], NOT_LAW],

@@ -246,9 +246,8 @@ def _rows(text: str, source: str) -> tuple[str, list[tuple[int, dict[str, Any]]]
         return "", [(n, {"text": line}) for n, line in lines if line.strip() and line[0] != "#"]
     root = document.yaml_node(_DEPTH)
     head = {"rules": root} if root.is_list else root.fields(_HEAD)
-    nodes = head.get("rules", root).items("rules under 'rules:'")
     rules = [
         (node.line, {key: value.plain() for key, value in node.fields(KEYS).items()})
-        for node in nodes
+        for node in head.get("rules", root).items("rules under 'rules:'")
     ]
     return head["name"].text() if "name" in head else "", rules

@@ -60,8 +60,7 @@ class Thresholds(Options):
     ] = 0.0
     gain: Annotated[float, _share("A revised reply must improve the score by this much.")] = 0.1
     relevance: Annotated[
-        float,
-        _share("A revised reply keeps at least this share of the similarity to the prompt."),
+        float, _share("A revised reply keeps at least this share of the similarity to the prompt.")
     ] = 0.6
 
 

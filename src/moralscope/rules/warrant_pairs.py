@@ -8,10 +8,10 @@ only.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from moralscope.core.records import grouped
 from moralscope.rules.labels import BreachLabel
 from moralscope.rules.records import Exchange
 from moralscope.rules.training.replies import as_sentence, spoken
@@ -130,12 +130,10 @@ def make_pairs(rule: str, labels: Sequence[BreachLabel] = ()) -> list[RulePair]:
 def _labelled(labels: Sequence[BreachLabel]) -> Iterator[RulePair]:
     """Pair breaches with other exchanges: of the same prompt where there is one, else in turn."""
     fine = [label.exchange for label in labels if not label.broken]
-    by_prompt = defaultdict(list)
-    for exchange in fine:
-        by_prompt[exchange.prompt].append(exchange)
+    by_prompt = grouped((exchange.prompt, exchange) for exchange in fine)
     alone = []
     for label in labels:
-        if label.broken and by_prompt[label.exchange.prompt]:
+        if label.broken and by_prompt.get(label.exchange.prompt):
             other = by_prompt[label.exchange.prompt].pop(0)
             fine.remove(other)
             yield RulePair(OWN, label.exchange, other)

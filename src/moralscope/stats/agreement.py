@@ -96,8 +96,7 @@ def _alpha(observed: Floats, expected: Floats, margins: Floats) -> Floats:
 
 
 def _squares(counts: "csr_array") -> Floats:
-    sums: Floats = (counts * counts).sum(axis=1)
-    return sums
+    return np.asarray((counts * counts).sum(axis=1))
 
 
 def _nominal(counts: "csr_array", sizes: Floats, _: Floats) -> _Measure:
@@ -222,8 +221,7 @@ def percent_agreement(ratings: Ratings, *, seed: int = 0, resamples: int = RESAM
     agreeing = _agreeing(rating_table(ratings).pairable())
 
     def measure(drawn: Floats) -> Floats:
-        shares: Floats = (drawn @ agreeing) / drawn.sum(axis=1)
-        return shares
+        return np.asarray((drawn @ agreeing) / drawn.sum(axis=1))
 
     return bootstrapped(measure, len(agreeing), resamples, seed)
 
@@ -231,8 +229,7 @@ def percent_agreement(ratings: Ratings, *, seed: int = 0, resamples: int = RESAM
 def _agreeing(counts: "csr_array") -> Floats:
     """Return each unit's share of pairs of ratings that agree."""
     sizes = counts.sum(axis=1)
-    shares: Floats = (_squares(counts) - sizes) / (sizes * (sizes - 1))
-    return shares
+    return (_squares(counts) - sizes) / (sizes * (sizes - 1))
 
 
 def _beyond_chance(observed: Floats, expected: Floats) -> Floats:

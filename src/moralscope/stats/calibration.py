@@ -64,8 +64,7 @@ def at_temperature(probabilities: Floats, temperature: float) -> Floats:
     """Return softmax(log p / T): what the logits behind p give at temperature T."""
     from scipy.special import softmax
 
-    scaled: Floats = softmax(np.log(np.maximum(probabilities, _TINY)) / temperature, axis=1)
-    return scaled
+    return softmax(np.log(np.maximum(probabilities, _TINY)) / temperature, axis=1)
 
 
 def fit_temperature(probabilities: Floats, labels: Ints) -> float:

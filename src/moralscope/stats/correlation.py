@@ -89,8 +89,7 @@ def _row_correlations(x: Floats, y: Floats) -> Floats:
     y = y - y.mean(axis=1, keepdims=True)
     scale = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
     usable = scale > 0
-    products: Floats = (x * y).sum(axis=1)[usable] / scale[usable]
-    return products
+    return np.asarray((x * y).sum(axis=1)[usable] / scale[usable])
 
 
 def spearman(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correlation:

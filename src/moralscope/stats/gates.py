@@ -1,9 +1,8 @@
 """Release gates: limits on the figures of a run, such as "r>=0.7 and changed<=3".
 
 A gate is a list of conditions NAME OPERATOR NUMBER joined by `and` or commas; all must hold. A
-number may be a percentage ("flips<=5%").
-It is read by a fixed pattern and never evaluated as code. Which names there are is the
-command's matter: any that can say its figures by name can have a gate.
+number may be a percentage ("flips<=5%"). It is read by a fixed pattern and never evaluated as code.
+Which names there are is the command's matter: any that can say its figures by name can have a gate.
 """
 
 import math

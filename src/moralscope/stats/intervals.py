@@ -64,9 +64,8 @@ def crossed_bootstrap(values: Floats, column_weights: Floats, seed: int) -> Floa
 
     Rows (paraphrases) and columns (prompts) are crossed factors, so each is drawn on its own.
     """
-    resamples = len(column_weights)
     # A stream of its own: the same seed must not couple the draw of rows to that of columns.
-    row_weights = resample_weights(len(values), resamples, seed + 1_000_003)
+    row_weights = resample_weights(len(values), len(column_weights), seed + 1_000_003)
     draws: Floats = np.einsum("br,rc,bc->b", row_weights, values, column_weights, optimize=True)
     return draws[None]
 

@@ -84,8 +84,7 @@ class Histogram:
     def coarse(self, bins: int) -> HistogramBins:
         """Return `bins` bins, a divisor of 2048, as edges and counts."""
         counts = self._counts.reshape(bins, -1).sum(axis=1)
-        edges = np.linspace(self._low, self._high, bins + 1)
-        return HistogramBins(edges.tolist(), counts.tolist())
+        return HistogramBins(np.linspace(self._low, self._high, bins + 1).tolist(), counts.tolist())
 
     def quantile(self, share: float) -> float:
         """Return about the value below which a share of all values lies."""

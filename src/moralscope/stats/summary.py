@@ -49,8 +49,7 @@ def without_column_effects(table: Floats) -> Floats:
     rows = len(table)
     means = table.mean(axis=1, keepdims=True)
     left = table - means - (table.mean(axis=0) - table.mean())
-    widened: Floats = means + left * np.sqrt(rows / (rows - 1)) if rows > 1 else table
-    return widened
+    return means + left * np.sqrt(rows / (rows - 1)) if rows > 1 else table
 
 
 def unit_rows(rows: Floats) -> Floats:
@@ -62,8 +61,7 @@ def unit_rows(rows: Floats) -> Floats:
     [[0.6, 0.8], [0.0, 0.0]]
     """
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    units: Floats = rows / np.where(norms == 0, 1.0, norms)
-    return units
+    return rows / np.where(norms == 0, 1.0, norms)
 
 
 def reproduced(

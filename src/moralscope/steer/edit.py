@@ -307,8 +307,7 @@ def _leakages(edited: EditedEncoder, seed: int) -> LeakageChange:
 
 
 def _bias(encoder: Encoder, template: Template, words: Sequence[str]) -> Floats:
-    means: Floats = ChoiceMachine(encoder, template).biases(words).mean(axis=1)
-    return means
+    return np.asarray(ChoiceMachine(encoder, template).biases(words).mean(axis=1))
 
 
 def _changes(

@@ -119,8 +119,7 @@ def pair_states(
             owners += [len(cuts)]
             texts += [before + cut for cut in cuts]
     states: Matrix = asking.model.hidden_states(texts, layers)
-    ends = np.cumsum([0, *owners])
-    spans = pairwise(ends)
+    spans = pairwise(np.cumsum([0, *owners]))
     rows = np.stack([states[start:end].mean(axis=0, dtype=np.float64) for start, end in spans])
     return rows[0::2], rows[1::2]
 
@@ -160,8 +159,7 @@ def fit_vector(good: Floats, bad: Floats, method: str) -> Floats:
         regression.fit(rows / (float(rows.std()) or 1.0), is_good)
         direction = unit(np.asarray(regression.coef_[0], dtype=np.float64))
     # The product is negative where a component points the other way.
-    vector: Floats = float(gap @ direction) * direction
-    return vector
+    return float(gap @ direction) * direction
 
 
 def _separation(good: Floats, bad: Floats, method: str) -> float:
@@ -210,8 +208,7 @@ def calibrate(
     plain = list(model.distributions(texts))
 
     def divergence(strength: float) -> float:
-        other = model.steered(scaled(vectors, strength))
-        value = mean_divergence(plain, other, texts)
+        value = mean_divergence(plain, model.steered(scaled(vectors, strength)), texts)
         if step:
             step(strength, value)
         return value

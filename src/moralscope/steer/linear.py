@@ -76,8 +76,7 @@ def subspace(removed: Floats, keep: Floats) -> Floats:
 def _orthonormal(vectors: Floats) -> Floats:
     """Return an orthonormal basis of the rows, largest components first."""
     _, sizes, rows = np.linalg.svd(vectors, full_matrices=False)
-    basis: Floats = rows[sizes > _NEGLIGIBLE * max(float(sizes.max(initial=0)), 1e-12)]
-    return basis
+    return rows[sizes > _NEGLIGIBLE * max(float(sizes.max(initial=0)), 1e-12)]
 
 
 def _rows(encoder: Encoder, texts: Sequence[str]) -> Floats:

@@ -86,8 +86,7 @@ class Measures:
 
     def wanted(self, figure: str) -> bool:
         """Say whether the vector is meant to move a measure."""
-        name = figure.partition(": ")[2]
-        return figure in (CHOICE, _audited(False)) or name in self.targets
+        return figure in (CHOICE, _audited(False)) or figure.partition(": ")[2] in self.targets
 
     def _survey(self, asking: Asking) -> dict[str, Floats]:
         """Return how likely each rule is kept, dilemma by dilemma, and the answers' mass."""

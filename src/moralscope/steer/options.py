@@ -43,12 +43,10 @@ class EditOptions(Options):
     encoder: EncoderName = "minilm"
     remove: Annotated[str, input_option("gender, or a name of your own with --pairs.")] = "gender"
     pairs: Annotated[
-        Path | None,
-        file_option("Your pairs: CSV first,second[,kind], or a YAML list.", http=False),
+        Path | None, file_option("Your pairs: CSV first,second[,kind], or a YAML list.", http=False)
     ] = None
     source: Annotated[
-        str,
-        input_option("Make gender from: template, pairs, or both.", choices=SOURCES),
+        str, input_option("Make gender from: template, pairs, or both.", choices=SOURCES)
     ] = "both"
     keep: Annotated[
         tuple[str, ...],
@@ -59,8 +57,7 @@ class EditOptions(Options):
     )
     components: Annotated[int, model_option("Leading components of the pairs.", least=1)] = 8
     save: Annotated[
-        Path | None,
-        output_option("Save the edit (safetensors).", metavar="FILE", http=False),
+        Path | None, output_option("Save the edit (safetensors).", metavar="FILE", http=False)
     ] = None
     seed: Seed = 0
 
@@ -215,8 +212,7 @@ class SteerCheckOptions(Options):
         ),
     ] = "harm,care"
     replies: Annotated[
-        int,
-        Option("Audit N free replies; 0 skips the audit.", least=0, most=500),
+        int, Option("Audit N free replies; 0 skips the audit.", least=0, most=500)
     ] = 16
     experts: ExpertsName = DEFAULT_EXPERTS
     gate: Annotated[
@@ -249,8 +245,7 @@ class SteerImportOptions(Options):
     """Another tool's vector, and the model that it is for."""
 
     file: Annotated[
-        Path,
-        Option("A GGUF control vector, or lm-eval's .pt.", argument=True, metavar="FILE"),
+        Path, Option("A GGUF control vector, or lm-eval's .pt.", argument=True, metavar="FILE")
     ]
     model: SteeredName = "smollm2"
     save: Annotated[Path, output_option("Save the vector (safetensors).", metavar="FILE")] = Path(

@@ -54,8 +54,7 @@ def load_pairs(name: str, path: Path | None = None) -> DirectionPairs:
 
 def held_out_questions() -> tuple[Question, ...]:
     """Return the second gender template: never used for removing, only for checking."""
-    rows = _data()["held_out"]
-    return tuple((row["question"], row["positive"], row["negative"]) for row in rows)
+    return tuple((row["question"], row["positive"], row["negative"]) for row in _data()["held_out"])
 
 
 def neutral_words() -> tuple[str, ...]:

@@ -79,8 +79,7 @@ def degree_examples(
         if better and worse:
             examples.append(_ranked(better, worse, "degree stories", (index % 2, 2)))
             for text, side in ((better, 1), (worse, 0)):
-                turn = (index % 4, 4)
-                examples.append(replace(_graded(text, SIDES[side], 0.5), turn=turn))
+                examples.append(replace(_graded(text, SIDES[side], 0.5), turn=(index % 4, 4)))
     name = "util_train.csv" if part == "train" else "util_test.csv"
     rng = random.Random(0)  # noqa: S311
     pairs = ethics_rows(ethics / "utilitarianism" / name, "ethics-utilitarianism", rng)

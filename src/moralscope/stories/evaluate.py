@@ -263,8 +263,7 @@ def _evaluate(
         compared = paired(other.predictions, test, seed=seed)
     shortcut = None
     if options.shortcuts:
-        train = list(samples(task, cell.train))
-        shortcut = lexical_shortcut(train, test.samples, seed=seed)
+        shortcut = lexical_shortcut(list(samples(task, cell.train)), test.samples, seed=seed)
     calibration = None
     if cell.dev:
         dev = examine(experts.expert(task.name), task, cell.dev).predictions

@@ -48,20 +48,17 @@ class Predictions:
     def binary(self) -> Floats:
         """Probabilities of labels 0 and 1 alone, the third dropped."""
         kept = self.probabilities[:, :2]
-        rows: Floats = kept / kept.sum(axis=1, keepdims=True)
-        return rows
+        return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 
     @property
     def positive(self) -> Flags:
         """Whether label 1 is called."""
-        rows: Flags = self.binary[:, 1] > 0.5
-        return rows
+        return self.binary[:, 1] > 0.5
 
     @property
     def right(self) -> Flags:
         """Whether the binary decision is right."""
-        rows: Flags = self.positive == (self.truth == 1)
-        return rows
+        return np.asarray(self.positive == (self.truth == 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +165,7 @@ def examine(
     classifier: Classifier, task: ClassificationTask, stories: Sequence[MoralStory]
 ) -> Examination:
     """Ask an expert about every complete sample of the stories."""
-    rows = list(samples(task, stories))
-    return Examination(classifier, task, stories, predict(classifier, rows))
+    return Examination(classifier, task, stories, predict(classifier, list(samples(task, stories))))
 
 
 def confusion(*parts: Predictions) -> Confusion:
@@ -185,8 +181,7 @@ def worst(predictions: Predictions, limit: int = 50) -> tuple[Mistake, ...]:
     """Return the wrong binary decisions that the expert was surest of, the worst first."""
     truth = predictions.truth
     sure = predictions.binary[np.arange(len(truth)), truth]
-    order = np.argsort(sure, kind="stable").tolist()
-    wrong = [row for row in order if not predictions.right[row]]
+    wrong = [row for row in np.argsort(sure, kind="stable").tolist() if not predictions.right[row]]
     return tuple(
         Mistake(
             id=predictions.samples[row].id,
@@ -237,5 +232,4 @@ def _accuracy_and_f1(counts: Floats) -> Floats:
 def _f1(hits: Floats, misses: Floats) -> Floats:
     """F1 = 2 TP / (2 TP + FP + FN); 0 where there is nothing to find."""
     whole = 2 * hits + misses
-    rows: Floats = np.divide(2 * hits, whole, out=np.zeros_like(whole), where=whole > 0)
-    return rows
+    return np.divide(2 * hits, whole, out=np.zeros_like(whole), where=whole > 0)

@@ -119,8 +119,7 @@ def dev_examples(
         for row in _with_norm(task, story, norm, _FLIPPED):
             examples.append(replace(row, group=f"{task.name} reversed", among=2))
         for row in _with_norm(task, story, swapped.get(story.id), _UNRELATED):
-            group = f"{task.name} swapped"
-            examples.append(replace(row, group=group, decides=SWAPPED_DECIDES))
+            examples.append(replace(row, group=f"{task.name} swapped", decides=SWAPPED_DECIDES))
     return examples
 
 

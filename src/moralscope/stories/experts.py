@@ -88,11 +88,7 @@ def find_experts(
 
 
 def prepare_experts(
-    name: str,
-    *,
-    family: str = STORIES,
-    eight_bits: float = 0.0,
-    progress: Progress | None = None,
+    name: str, *, family: str = STORIES, eight_bits: float = 0.0, progress: Progress | None = None
 ) -> ExpertSet:
     """Load the experts that `name` means: a shipped set, `scripted`, or a folder.
 

@@ -33,8 +33,7 @@ StoriesFile = Annotated[
     file_option("Stories, one JSON object per line; else your Moral Stories.", http=False),
 ]
 CopiedStories = Annotated[
-    Path | None,
-    file_option("Stories; by default the records' copies.", flag="--stories"),
+    Path | None, file_option("Stories; by default the records' copies.", flag="--stories")
 ]
 Runs = Annotated[
     tuple[Path, ...],
@@ -55,8 +54,7 @@ class StoriesInput(Options):
         ),
     ] = None
     malformed: Annotated[
-        str,
-        input_option("At a malformed line: stop, or skip it.", choices=("stop", "skip")),
+        str, input_option("At a malformed line: stop, or skip it.", choices=("stop", "skip"))
     ] = "stop"
 
 
@@ -162,10 +160,7 @@ class NormsOptions(Options):
             shown="morality-ethics,social-norms",
         ),
     ] = ("morality-ethics", "social-norms")
-    agree: Annotated[
-        float,
-        Option("Least agreement: 2 is half of people, 3 most, 4 all."),
-    ] = 3.0
+    agree: Annotated[float, Option("Least agreement: 2 is half of people, 3 most, 4 all.")] = 3.0
     count: Annotated[int | None, Option("Draw N by the seed; by default all.", least=3)] = None
     seed: Seed = 0
 
@@ -271,8 +266,7 @@ class TextsInput(Options):
         str, input_option("norm_distance, lexical_bias or minimal_pairs.", choices=SPLITS)
     ] = "norm_distance"
     part: Annotated[
-        str | None,
-        input_option("Only the split's train, dev or test stories.", choices=PARTS),
+        str | None, input_option("Only the split's train, dev or test stories.", choices=PARTS)
     ] = None
     beside: Annotated[
         tuple[Path, ...],
@@ -373,8 +367,7 @@ class MetricsInput(Options):
     runs: Runs
     stories: CopiedStories = None
     judge: Annotated[
-        str | None,
-        model_option("Experts that did not rank: minilm, mpnet, scripted, or a folder."),
+        str | None, model_option("Experts that did not rank: minilm, mpnet, scripted, or a folder.")
     ] = None
 
 

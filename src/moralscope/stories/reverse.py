@@ -80,11 +80,7 @@ def reverse_norms(
     return RunRecord(
         "stories reverse",
         seed=chosen.seed,
-        config={
-            "source": source,
-            "variants": chosen.variants,
-            "options": plain_options(chosen),
-        },
+        config={"source": source, "variants": chosen.variants, "options": plain_options(chosen)},
         results=rows,
         statistics=ReverseStatistics(
             norms=len(rows),

@@ -166,8 +166,7 @@ def part_of(stories: Sequence[MoralStory], split: str, kind: str = "action") -> 
     The membership that the data gives comes first. Where it gives none, ours is built (but for
     norm distance, which needs an encoder).
     """
-    known = official_parts(stories, split, kind)
-    return known or dict(build_split(stories, split, kind).parts)
+    return official_parts(stories, split, kind) or dict(build_split(stories, split, kind).parts)
 
 
 def official_parts(stories: Sequence[MoralStory], split: str, kind: str) -> dict[str, str]:

@@ -66,9 +66,7 @@ class GenerationTask:
         `row["orientation"]` (moral, immoral) and `row["label"]` of a draft choose markers. What
         looks like a special token in a sentence is left out.
         """
-        text = self.input
-        if "{M}" in text:
-            text = text.replace("{M}", "M" if row.get("orientation") == "moral" else "I")
+        text = self.input.replace("{M}", "M" if row.get("orientation") == "moral" else "I")
         if "{PL}" in text:
             text = text.replace("{PL}", DRAFT_LABELS[row.get("label") or "plausible"])
         if not all(row.get(name) for name in self.needs):

@@ -227,8 +227,7 @@ def _scores(run: TextRun, table: Mapping[str, Sums], seed: int) -> TextScores:
     for side, rows in sides.items():
         groups = [run.items[row].id for row in rows]
         for name, sums in table.items():
-            part = Sums(sums.table[rows], sums.combine)
-            metrics[name][side] = measure(part, groups, seed=seed)
+            metrics[name][side] = measure(Sums(sums.table[rows], sums.combine), groups, seed=seed)
         texts = [run.items[row].text for row in rows]
         metrics["diversity"][side] = measure_distinct(texts, groups)
         metrics["diversity_pooled"][side] = measure_distinct(texts, groups, pooled=True)

@@ -130,10 +130,7 @@ def associate(
         models=[ModelRef(model.name, model.checksum)],
         results=rows,
         statistics=AssociateStatistics(
-            scores=summarise(scores),
-            missing=missing,
-            nearest=nearest,
-            missing_in_sets=set_missing,
+            scores=summarise(scores), missing=missing, nearest=nearest, missing_in_sets=set_missing
         ),
         warnings=[
             NOT_ADVICE,

@@ -90,8 +90,7 @@ class WordAssociation:
             known = np.isfinite(scores)
             lows, highs = np.full_like(scores, np.nan), np.full_like(scores, np.nan)
             if known.any():
-                draws = rows[known] @ axes.T
-                lows[known], highs[known] = percentile_interval(draws)
+                lows[known], highs[known] = percentile_interval(rows[known] @ axes.T)
             results += [
                 WordScore(word, score, low, high) if is_known else WordScore(word, None)
                 for word, is_known, score, low, high in zip(
@@ -312,8 +311,7 @@ def _count_exact(values: Floats, size: int, limit: float) -> int:
 def _draw_partitions(words: int, size: int, wanted: int, seed: int) -> NDArray[np.bool_]:
     """Draw distinct partitions as rows of a mask, the observed one (the first `size`) left out."""
     generator = np.random.default_rng(seed)
-    observed = (np.arange(words) < size)[None]
-    masks = observed
+    masks = (np.arange(words) < size)[None]
     while len(masks) <= wanted:
         order = generator.random((wanted, words)).argpartition(size - 1, axis=1)
         drawn = np.zeros((wanted, words), dtype=np.bool_)

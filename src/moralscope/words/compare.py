@@ -237,12 +237,11 @@ def _check_sizes(texts: Sequence[TextCorpus]) -> list[str]:
         for text in texts
         if text.size < SMALL_CORPUS
     ]
-    same = [
+    return small + [
         f"{a.name} and {b.name} hold the same text: what differs between them is noise"
         for a, b in combinations(texts, 2)
         if a.sha256 == b.sha256
     ]
-    return small + same
 
 
 def _settings(options: CorporaOptions) -> TrainingSettings:

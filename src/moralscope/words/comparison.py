@@ -160,14 +160,12 @@ def _mean_cosines(rows: Floats, members: Sequence[int]) -> Floats:
     sizes = np.full(len(rows), float(len(members)))
     sums[list(members)] -= 1.0
     sizes[list(members)] -= 1.0
-    means: Floats = sums / np.maximum(sizes, 1.0)
-    return means
+    return np.asarray(sums / np.maximum(sizes, 1.0))
 
 
 def percentiles(values: Floats) -> Floats:
     """Return the percentile of every value among all, per row; ties share theirs."""
-    ranks: Floats = (rankdata(values, axis=-1) - 0.5) / values.shape[-1] * 100
-    return ranks
+    return np.asarray((rankdata(values, axis=-1) - 0.5) / values.shape[-1] * 100)
 
 
 def interval(draws: Floats) -> tuple[Floats, Floats, Floats]:
@@ -188,8 +186,7 @@ def standardised(draws: Floats) -> Floats:
     """
     spread = draws.std(axis=0, ddof=1)
     padded = np.sqrt(spread**2 + np.median(spread) ** 2)
-    scores: Floats = draws.mean(axis=0) / np.where(padded == 0, 1.0, padded)
-    return scores
+    return np.asarray(draws.mean(axis=0) / np.where(padded == 0, 1.0, padded))
 
 
 def movements(changes: Floats, displacements: Floats) -> Floats:
@@ -202,14 +199,12 @@ def movements(changes: Floats, displacements: Floats) -> Floats:
     copy displace none.
     """
     moved = np.maximum(_stand_out(standardised(displacements)), 0.0)
-    total: Floats = np.abs(_stand_out(standardised(changes))) + moved
-    return total
+    return np.abs(_stand_out(standardised(changes))) + moved
 
 
 def _stand_out(values: Floats) -> Floats:
     distance = values - np.median(values)
-    scores: Floats = distance / (1.4826 * np.median(np.abs(distance)) or 1.0)
-    return scores
+    return distance / (1.4826 * np.median(np.abs(distance)) or 1.0)
 
 
 class CorpusComparison:

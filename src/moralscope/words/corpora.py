@@ -229,14 +229,13 @@ def dated_files(path: Path, index: Path | None = None) -> dict[Path, int]:
 
 def periods(years: Mapping[Path, int], width: int) -> list[Period]:
     """Group files into periods of `width` years that start at multiples of it."""
-    starts = sorted({year // width * width for year in years.values()})
     return [
         Period(
             start,
             start + width - 1,
             tuple(file for file, year in years.items() if year // width * width == start),
         )
-        for start in starts
+        for start in sorted({year // width * width for year in years.values()})
     ]
 
 

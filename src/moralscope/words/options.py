@@ -95,8 +95,7 @@ class ExtractOptions(Options):
         ),
     ] = BROAD
     max_words: Annotated[
-        int | None,
-        model_option("Only the first, most frequent words; by default all.", least=1),
+        int | None, model_option("Only the first, most frequent words; by default all.", least=1)
     ] = None
     any_case: Annotated[
         bool, model_option("Read 'Enjoy' as 'enjoy' instead of leaving it out.")
@@ -131,8 +130,7 @@ class CorporaOptions(Options):
     """What is compared in corpora, and with how much work; `index` and `width` are over time."""
 
     index: Annotated[
-        Path | None,
-        file_option("CSV of file,year lines, for names without a year."),
+        Path | None, file_option("CSV of file,year lines, for names without a year.")
     ] = None
     width: Annotated[int, input_option("Years per period.", flag="--bin", least=1)] = 25
     words: Annotated[Path | None, file_option("Actions, one word per line.")] = None

@@ -167,11 +167,9 @@ def rotation(source: Floats, target: Floats, weights: Floats) -> Floats:
     """
     from scipy.linalg import orthogonal_procrustes
 
-    turn: Floats = orthogonal_procrustes(source * weights[:, None], target)[0].astype(np.float64)
-    return turn
+    return orthogonal_procrustes(source * weights[:, None], target)[0].astype(np.float64)
 
 
 def similarity(source: Floats, target: Floats, weights: Floats) -> Floats:
     """Return each row's cosine with its counterpart after alignment; rows have length one."""
-    cosines: Floats = ((source @ rotation(source, target, weights)) * target).sum(axis=1)
-    return cosines
+    return np.asarray(((source @ rotation(source, target, weights)) * target).sum(axis=1))

@@ -75,11 +75,10 @@ def period_ground(
             f"none of the {len(actions)} actions occurs {min_count} times in {needed} periods",
             "take a wider --bin, other --words, or a lower --min-count",
         )
-    usable = usable_sets(sets, known, "the text")
     return PeriodGround(
         words=words,
         actions=kept,
-        sets=usable,
+        sets=usable_sets(sets, known, "the text"),
         dropped_actions=tuple(action for action in actions if action not in kept),
         dropped_set_words=tuple(
             word for word in (*sets.positive, *sets.negative) if word not in known

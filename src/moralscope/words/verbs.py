@@ -51,8 +51,7 @@ class VerbLexicon:
 def load_verb_lexicon(progress: Progress | None = None) -> VerbLexicon:
     """Return the English verbs of the store, pulling them (4 MB) if they are not here."""
     store = Store()
-    folder = store.ensure(ENTRY, progress)
-    return read_verb_lexicon(folder, ENTRY, store.entry(ENTRY).sha256)
+    return read_verb_lexicon(store.ensure(ENTRY, progress), ENTRY, store.entry(ENTRY).sha256)
 
 
 def read_verb_lexicon(folder: Path, name: str, checksum: str) -> VerbLexicon:

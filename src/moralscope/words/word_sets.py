@@ -134,8 +134,7 @@ def parse_word_sets(text: str, source: str) -> WordSets:
             what = f"has '{word}' under '{second}' and under '{first}'"
             raise _wrong(text, source, word, what, last=True)
     positive, negative, x, y = lists.values()
-    name = file.name or Path(source).stem
-    return WordSets(name, positive, negative, x, y, about=file.about)
+    return WordSets(file.name or Path(source).stem, positive, negative, x, y, about=file.about)
 
 
 def _wrong(text: str, source: str, needle: str, what: str, *, last: bool = False) -> InputError:

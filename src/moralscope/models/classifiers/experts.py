@@ -106,8 +106,7 @@ class Experts:
             return _ScaleExpert(self, task)
         if self._slices.kind(task) != "one":
             raise InputError(
-                f"'{task}' of '{self.ref.name}' has values, not labels",
-                "ask for its values",
+                f"'{task}' of '{self.ref.name}' has values, not labels", "ask for its values"
             )
         return _Expert(self, task)
 
@@ -130,8 +129,7 @@ class Experts:
     def thresholds(self, task: str) -> tuple[float, ...]:
         """Return the least probability at which each label of a task is taken."""
         self._check(task)
-        known = self.settings.thresholds.get(task)
-        return known or (0.5,) * len(self.settings.tasks[task])
+        return self.settings.thresholds.get(task) or (0.5,) * len(self.settings.tasks[task])
 
     def labels(self, task: str) -> tuple[str, ...]:
         """Return the labels of a task, in the order of its values."""

@@ -27,8 +27,7 @@ class ScriptedClassifier:
         rows = np.empty((len(pairs), len(self.labels)), dtype=np.float32)
         for index, (grounding, target) in enumerate(pairs):
             text = f"{self.task}\0{grounding}\0{target}".encode("utf-8", "surrogatepass")
-            digest = sha256(text).digest()
-            rows[index] = np.frombuffer(digest[: len(self.labels)], dtype=np.uint8)
+            rows[index] = np.frombuffer(sha256(text).digest()[: len(self.labels)], dtype=np.uint8)
         rows += 1
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 

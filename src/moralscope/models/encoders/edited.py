@@ -88,8 +88,7 @@ def save_edit(edit: Edit, path: Path) -> None:
     """Write the edit as safetensors, whole or not at all."""
     from safetensors.numpy import save
 
-    names = [field.name for field in fields(EditInfo)]
-    info = json.dumps(values_of(edit, *names))
+    info = json.dumps(values_of(edit, *[field.name for field in fields(EditInfo)]))
     write_whole(path, [save({"basis": edit.basis}, metadata={"format": FORMAT, "edit": info})])
 
 
@@ -105,7 +104,6 @@ def load_edit(path: Path) -> Edit:
     if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
         raise refused
     try:
-        info = decode(EditInfo, json.loads(metadata["edit"]))
-        return Edit(basis=basis, **asdict(info))
+        return Edit(basis=basis, **asdict(decode(EditInfo, json.loads(metadata["edit"]))))
     except (KeyError, ValueError, RecursionError, InputError) as error:
         raise refused from error

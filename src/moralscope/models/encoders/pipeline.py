@@ -279,8 +279,7 @@ class TextEncoder:
     def _compute(self, texts: list[str]) -> Matrix:
         with self._lock:
             prepared = self._backend.prepare(texts)
-            size = self._batch_tokens or self._backend.batch_tokens
-            return self._embed_all(prepared, size)
+            return self._embed_all(prepared, self._batch_tokens or self._backend.batch_tokens)
 
     def _embed_all(self, prepared: Sequence[Any], batch_tokens: int) -> Matrix:
         rows = np.empty((len(prepared), self.dimension), dtype=np.float32)

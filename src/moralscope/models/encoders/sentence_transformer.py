@@ -5,10 +5,10 @@ Loads safetensors only and never runs code from the folder. The rows are those o
 length and sized to the machine. On a CPU the plain kind of folder is computed by `mean_pooling.py`.
 """
 
-import contextlib
 import json
 import logging
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -109,15 +109,13 @@ def half_precision() -> str:
     return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
 
 
-def precision(device: str, arithmetic: str) -> contextlib.AbstractContextManager[Any]:
+def precision(device: str, arithmetic: str) -> AbstractContextManager[Any]:
     """Let a GPU compute its products in 16 bits, where that was asked for; a CPU never."""
     if device != "cuda" or arithmetic not in ("bfloat16", "float16"):
-        return contextlib.nullcontext()
+        return nullcontext()
     import torch
 
-    mixed: contextlib.AbstractContextManager[Any] = torch.autocast(
-        "cuda", getattr(torch, arithmetic)
-    )
+    mixed: AbstractContextManager[Any] = torch.autocast("cuda", getattr(torch, arithmetic))
     return mixed
 
 
@@ -158,7 +156,7 @@ def _batch_tokens(model: Any) -> int:
 
 def _fast_tokenizer(model: Any) -> Any | None:
     """Return the tokenizer when the model is a plain text transformer, else None."""
-    with contextlib.suppress(AttributeError, IndexError, TypeError):
+    with suppress(AttributeError, IndexError, TypeError):
         first = model[0]
         lower_case = getattr(first, "do_lower_case", False)
         if type(first).__name__ == "Transformer" and model.tokenizer.is_fast and not lower_case:

@@ -40,14 +40,13 @@ class BodyWeights:
 def can_unpad(weights: BodyWeights) -> bool:
     """Tell whether a body is of a kind that is known here, whole, in 32 bits and on a CPU."""
     config = weights.config
-    known = (
+    if not (
         config.get("model_type") in _NAMES
         and config.get("hidden_act") == "gelu"
         and not config.get("is_decoder")
         and config.get("position_embedding_type", "absolute") == "absolute"
         and config.get("dtype", config.get("torch_dtype")) in (None, "float32")
-    )
-    if not known:
+    ):
         return False
     shapes = dict(_expected(config))
     more = (name for name in weights.tensors if name not in shapes)  # heads and buffers may be

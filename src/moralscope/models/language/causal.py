@@ -136,8 +136,7 @@ class CausalModel(LocalGenerator):
                 states |= some
         for index in range(len(texts)):
             with torch.inference_mode():
-                logits = self._logits(states.pop(index))
-                rows: Matrix = torch.log_softmax(logits, -1).cpu().numpy()
+                rows: Matrix = torch.log_softmax(self._logits(states.pop(index)), -1).cpu().numpy()
             yield rows
 
     def steered(self, vectors: Mapping[int, Matrix]) -> "CausalModel":
@@ -185,8 +184,7 @@ class CausalModel(LocalGenerator):
                         return (output[0] + row, *output[1:])
                     return output + row
 
-                handle = self._blocks[layer - 1].register_forward_hook(add)
-                hooks.callback(handle.remove)
+                hooks.callback(self._blocks[layer - 1].register_forward_hook(add).remove)
             yield
 
     def _tails(
@@ -260,18 +258,15 @@ class CausalModel(LocalGenerator):
 
                 def keep(_module: Any, _inputs: Any, output: Any, layer: int = layer) -> None:
                     rows = output[0] if isinstance(output, tuple) else output
-                    wanted = rows.reshape(-1, self.dimension)[kept.last]
-                    kept.rows[layer] = wanted.float().cpu()
+                    kept.rows[layer] = rows.reshape(-1, self.dimension)[kept.last].float().cpu()
 
                 # After the hooks that steer: what is shown is what the next block reads.
-                handle = self._blocks[layer - 1].register_forward_hook(keep)
-                hooks.callback(handle.remove)
+                hooks.callback(self._blocks[layer - 1].register_forward_hook(keep).remove)
 
             def states_of(tree: TokenTree) -> Matrix:
                 ends = [path[-1] for path in tree.paths]
                 kept.last, kept.rows = torch.tensor(ends, device=self._model.device), {}
                 self._model.base_model(**tree.inputs())
-                states: Matrix = torch.stack([kept.rows[layer] for layer in layers], 1).numpy()
-                return states
+                return np.asarray(torch.stack([kept.rows[layer] for layer in layers], 1).numpy())
 
             yield states_of

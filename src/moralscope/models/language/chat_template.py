@@ -18,8 +18,7 @@ class ChatTemplate:
     """Texts as a model's tokenizer should see them."""
 
     def __init__(self, tokenizer: Any, *, reads_first: bool = False) -> None:
-        added = tokenizer.added_tokens_decoder.values()
-        marked = {str(token) for token in added if token.special}
+        marked = {str(token) for token in tokenizer.added_tokens_decoder.values() if token.special}
         special = {*marked, *map(str, tokenizer.all_special_tokens)}
         self._special = sorted((token for token in special if token.strip()), key=len, reverse=True)
         self._tokenizer = tokenizer
@@ -41,8 +40,7 @@ class ChatTemplate:
                 messages, tokenize=False, add_generation_prompt=True
             )
         except Exception as error:  # whatever a template raises means the same to a user
-            line = error_line(error, 160)
-            problem = f"the model's chat template cannot be used ({line})"
+            problem = f"the model's chat template cannot be used ({error_line(error, 160)})"
             raise StoreError(problem, "use --form plain") from error
         opening = self._tokenizer.bos_token
         if opening and self._tokenizer("a")["input_ids"][0] == self._tokenizer.bos_token_id:

@@ -92,8 +92,7 @@ def _converted(entry: _GgufFile, home: Path, progress: Progress | None) -> Path:
         remedy = "free some GB there, or set MORALSCOPE_HOME to a folder you may write to"
         raise StoreError(problem, remedy) from error
     note = _note_of(folder)
-    files = {"model.safetensors": "", **note.get("files", {})}
-    for name, checksum in files.items():
+    for name, checksum in {"model.safetensors": "", **note.get("files", {})}.items():
         path = folder / name
         if note.get("source") != entry.sha256 or not path.is_file() or sha256_of(path) != checksum:
             raise ChecksumMismatch(

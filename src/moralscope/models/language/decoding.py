@@ -97,9 +97,7 @@ def _is_final(before: str, mark: str, after: str) -> bool:
     if mark[0] == "." and (word.lower() in _TITLES or (len(word) == 1 and word.isupper())):
         return word == "I"
     unsure = word.lower() in _SHORT or word[-1:].isdigit() or mark[0] == "…" or mark[:2] == ".."
-    if mark[0] in ".…" and unsure:
-        return after.lstrip()[:1].isupper()
-    return bool(word)
+    return after.lstrip()[:1].isupper() if mark[0] in ".…" and unsure else bool(word)
 
 
 _MARKS = (*".!?…\n", "Ċ", "âĢ¦", "<0x0A>")  # also as byte-level vocabularies write them

@@ -335,5 +335,4 @@ def _bare(text: str) -> str:
 
 
 def _key(prompt: str, answers: tuple[str, ...]) -> str:
-    text = json.dumps([prompt, answers])
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+    return blake2b(json.dumps([prompt, answers]).encode(), digest_size=16).hexdigest()

@@ -32,10 +32,9 @@ class SteeringGate:
         if not any(prompts):
             return [False] * len(prompts)
         states = model.hidden_states(prompts, [self.layer])[:, 0].astype(np.float64)
-        scores = states @ self.row.astype(np.float64)
         return [
             bool(prompt) and bool(score > self.limit)
-            for prompt, score in zip(prompts, scores, strict=True)
+            for prompt, score in zip(prompts, states @ self.row.astype(np.float64), strict=True)
         ]
 
 

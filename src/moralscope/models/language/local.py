@@ -62,8 +62,7 @@ class LocalGenerator:
         flat = [end for some in ends for end in (some if isinstance(some, list) else [some])]
         self._ending = Ending(self._tokenizer, [end for end in flat if end is not None])
         self._window = window_of(config)
-        on_gpu = self._model.device.type == "cuda"
-        self.batch = batch or (_GPU_ROWS if on_gpu else _CPU_ROWS)
+        self.batch = batch or (_GPU_ROWS if self._model.device.type == "cuda" else _CPU_ROWS)
         self._lock = threading.Lock()
 
     def generate(
@@ -106,8 +105,7 @@ class LocalGenerator:
         width = decoding.beams if decoding.strategy == "beam" else decoding.count
         size = max(1, self.batch // width)
         lengths = (self._steps.padded(len(prompt)) for prompt in ids)
-        groups = grouped((length, index) for index, length in enumerate(lengths))
-        for group in groups.values():
+        for group in grouped((length, index) for index, length in enumerate(lengths)).values():
             for at in range(0, len(group), size):
                 yield group[at : at + size]
 
@@ -122,8 +120,7 @@ class LocalGenerator:
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
         sound = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-        ids: list[list[int]] = self._tokenizer(sound)["input_ids"] if sound else []
-        return ids
+        return self._tokenizer(sound)["input_ids"] if sound else []
 
     def _fitted(self, ids: list[int], number: int, room: int) -> list[int]:
         if not ids:
@@ -146,10 +143,7 @@ def _tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
     with loading_errors(str(folder), _KIND):
-        tokenizer = AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
-    return tokenizer
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) -> Any:

@@ -302,8 +302,7 @@ class ScriptedModel:
         return value + self._shift * math.copysign(1.0, value)
 
     def _uniform(self, key: str) -> float:
-        digest = _digest(f"{self.planted.seed} {key}")
-        return (int.from_bytes(digest[:6], "big") + 0.5) / 2**48
+        return (int.from_bytes(_digest(f"{self.planted.seed} {key}")[:6], "big") + 0.5) / 2**48
 
     def _normal(self, key: str) -> float:
         """Return a standard normal deviate by hash (Box and Muller)."""

@@ -46,8 +46,7 @@ def pick_nucleus(
     tempered = plain if temperature == 1 else torch.log_softmax(logits / temperature, -1)
     values, tokens = tempered.topk(min(_TOP, logits.shape[-1]), -1)
     shares = values.double().exp()
-    ranks = _ranks(shares[index], draws, p)
-    chosen = tokens[index].gather(1, ranks[:, None])[:, 0]
+    chosen = tokens[index].gather(1, _ranks(shares[index], draws, p)[:, None])[:, 0]
     for row in (shares.sum(-1)[index] < min(p, 1 - 1e-6)).nonzero()[:, 0].tolist():
         values, tokens = tempered[rows[row]].sort(descending=True, stable=True)
         chosen[row] = tokens[_ranks(values.double().exp()[None], draws[row : row + 1], p)[0]]

@@ -221,10 +221,9 @@ def _on_grid(cache: SharedPrefix, left: Any, right: Any) -> Any:
 
 
 def _attend(query: Any, key: Any, value: Any, scale: float, mask: Any) -> Any:
-    out = torch.nn.functional.scaled_dot_product_attention(
+    return torch.nn.functional.scaled_dot_product_attention(
         query, key, value, mask, is_causal=mask is None, scale=scale, enable_gqa=True
-    )
-    return out.transpose(1, 2)
+    ).transpose(1, 2)
 
 
 AttentionInterface.register(ATTENTION, shared_attention)

@@ -138,12 +138,11 @@ def load_entries(path: Path = CATALOGUE) -> dict[str, ModelEntry]:
 
 def read_entries(kind: type[T], path: Path, source: str, remedy: str) -> dict[str, T]:
     """Return the tables of a TOML file, each read as `kind`, by name."""
-    tables = tomllib.loads(path.read_text("utf-8"))
     return {
         name: decode(
             kind, {**table, "name": name}, f"{source}: [{name}]", remedy=remedy, exact=True
         )
-        for name, table in tables.items()
+        for name, table in tomllib.loads(path.read_text("utf-8")).items()
     }
 
 

@@ -238,8 +238,7 @@ def train_generator(
         ) from error
     if training.weights == "adapter" and not training.start:
         # The markers' rows are new: an adapter leaves embeddings alone, so they are trained beside.
-        ids = tokenizer.convert_tokens_to_ids(list(markers))
-        model = with_adapter(model, training.rank, ids)
+        model = with_adapter(model, training.rank, tokenizer.convert_tokens_to_ids(list(markers)))
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     learner = GeneratorLearner(model, tokenizer, *examples, training)
     history = train(learner, training, checkpoint, report)

@@ -21,13 +21,7 @@ import numpy as np
 from moralscope.core.errors import MoralscopeError, error_line
 from moralscope.models.training.folder import Checkpoint, read_checkpoint, write_checkpoint
 from moralscope.models.training.options import Schedule
-from moralscope.models.training.records import (
-    TOGETHER,
-    History,
-    Learner,
-    Report,
-    TrainingProgress,
-)
+from moralscope.models.training.records import TOGETHER, History, Learner, Report, TrainingProgress
 
 _POOL = 50  # batches whose examples are sorted by length together, so that little is padded
 _REPORT_STEPS = 10
@@ -56,9 +50,8 @@ def train(
         ):
             raise
         kept = f"resumes from step {run.saved_step}" if checkpoint else "starts again"
-        line = error_line(error, 160)
         raise MoralscopeError(
-            f"the device stopped in step {run.step} ({line})",
+            f"the device stopped in step {run.step} ({error_line(error, 160)})",
             f"free its memory or --set batch_size to less; the same command {kept}",
         ) from error
 
@@ -85,9 +78,7 @@ def batches(
 def rate(step: float, steps: int, warmup: float) -> float:
     """Return the share of the learning rate at a step: linear up, then linear down."""
     rising = max(1, round(steps * warmup)) if warmup else 0
-    if step < rising:
-        return (step + 1) / rising
-    return (steps - step) / max(1, steps - rising)
+    return (step + 1) / rising if step < rising else (steps - step) / max(1, steps - rising)
 
 
 class _Run:
@@ -116,8 +107,7 @@ class _Run:
         self.lengths = learner.lengths
         self.size = schedule.batch_size * schedule.accumulate
         sizes = [len(learner.indices(epoch)) for epoch in range(schedule.epochs)]
-        ends = itertools.accumulate(math.ceil(size / self.size) for size in sizes)
-        self.ends = list(ends)
+        self.ends = list(itertools.accumulate(math.ceil(size / self.size) for size in sizes))
         self.steps = self.ends[-1] if self.ends else 0
         self.step = self.saved_step = 0
         self.started = time.monotonic()
@@ -258,16 +248,14 @@ class _Run:
     def _tell(self, started: float, first: int, *, evaluated: bool = False) -> None:
         if self.report:
             spent = (time.monotonic() - started) / max(1, self.step - first)
-            left = spent * (self.steps - self.step)
-            epoch = bisect_right(self.ends, self.step - 1) + 1
             self.report(
                 TrainingProgress(
                     step=self.step,
                     steps=self.steps,
-                    epoch=epoch,
+                    epoch=bisect_right(self.ends, self.step - 1) + 1,
                     loss=self._loss(),
                     dev=self.dev,
-                    seconds_left=left,
+                    seconds_left=spent * (self.steps - self.step),
                     evaluated=evaluated,
                 )
             )

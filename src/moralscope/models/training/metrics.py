@@ -17,8 +17,7 @@ _GRID = np.linspace(0.05, 0.95, 37)
 def label_f1(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return 2TP / (2TP + FP + FN) of every column; 0 where nothing is right."""
     right = (gold & predicted).sum(axis=0)
-    either = gold.sum(axis=0) + predicted.sum(axis=0)
-    return np.asarray(2.0 * right / np.maximum(either, 1))
+    return np.asarray(2.0 * right / np.maximum(gold.sum(axis=0) + predicted.sum(axis=0), 1))
 
 
 def best_thresholds(gold: NDArray[np.bool_], probabilities: Floats) -> tuple[float, ...]:

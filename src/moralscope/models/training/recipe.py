@@ -83,8 +83,7 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
         ClassifierTraining.__post_init__(self)
         if self.refit and not self.start:
             raise InputError(
-                f"refit fits the last layer of {self.refit} of existing experts",
-                "give --start DIR",
+                f"refit fits the last layer of {self.refit} of existing experts", "give --start DIR"
             )
         if self.epochs == 0 and not self.start:
             raise InputError(
@@ -266,9 +265,7 @@ def _typed(field_of: OptionField, value: Any, origin: str) -> Any:
     typed = decode(table, {name: value}, origin, remedy=_SEE)[name]
     if kind is Path:
         return typed.expanduser()
-    if kind == tuple[Path, ...]:
-        return tuple(path.expanduser() for path in typed)
-    return typed
+    return tuple(path.expanduser() for path in typed) if kind == tuple[Path, ...] else typed
 
 
 def _spell(value: Any) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from moralscope.core.errors import ChecksumMismatch, InputError
-from moralscope.core.records import ModelRef, RunRecord, Statistics, absent
+from moralscope.core.records import ModelRef, RunRecord, Statistics, absent, grouped
 from moralscope.io.files import write_whole
 from moralscope.models.classifiers.module import resolve_base as resolve_encoder
 from moralscope.models.classifiers.module import sigmoid
@@ -41,7 +41,7 @@ from moralscope.models.training.generator import GeneratorLearner, train_generat
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Heads
 from moralscope.models.training.metrics import best_thresholds
 from moralscope.models.training.recipe import GENERATOR, TrainingRecipe, repeat_words
-from moralscope.models.training.records import History, Report, TrainingExample
+from moralscope.models.training.records import History, Report
 from moralscope.models.training.refit import fit_ridge, refit_head
 from moralscope.stats.calibration import fit_temperature
 
@@ -247,10 +247,8 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
     kept = [name for name, head in learner.heads.items() if head.kept]
     if len(kept) < len(learner.heads) or any(head.tied for head in learner.heads.values()):
         learner = learner.keep_heads(kept)
-    rows: dict[str, list[tuple[TrainingExample, Any]]] = {}
-    for row, logits in zip(learner.dev_examples, learner.dev_logits(), strict=True):
-        if row.other is None:
-            rows.setdefault(row.task, []).append((row, logits))
+    answers = zip(learner.dev_examples, learner.dev_logits(), strict=True)
+    rows = grouped((row.task, (row, logits)) for row, logits in answers if row.other is None)
     temperatures, thresholds = {}, {}
     for name, outputs in rows.items():
         logits = np.array([row for _, row in outputs])

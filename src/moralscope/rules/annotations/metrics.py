@@ -142,8 +142,7 @@ def _figure(
 def _f1(gold: NDArray[np.bool_], guess: NDArray[np.bool_]) -> Floats:
     """Return F1 of each row in percent; nothing to find and nothing found is 0."""
     right = (gold & guess).sum(axis=1)
-    either = gold.sum(axis=1) + guess.sum(axis=1)
-    return np.asarray(200.0 * right / np.maximum(either, 1))
+    return np.asarray(200.0 * right / np.maximum(gold.sum(axis=1) + guess.sum(axis=1), 1))
 
 
 def _check(gold: Sequence[object], predicted: Sequence[object]) -> None:
@@ -211,9 +210,8 @@ def measure_attributes(
             figures |= {f"{name} r": scale.r, f"{name} MSE": scale.mse}
     known = [row for row in rows if row.alignment is not None]
     if "alignment" in predict and known:
-        gold_labels = [row.alignment or "" for row in known]
         figures["alignment F1"] = measure_alignment(
-            gold_labels, list(predict["alignment"](known)), seed=seed
+            [row.alignment or "" for row in known], list(predict["alignment"](known)), seed=seed
         )
     known = [row for row in rows if row.foundations is not None]
     if "foundations" in predict and known:

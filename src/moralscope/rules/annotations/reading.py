@@ -316,8 +316,7 @@ def split_annotations(
 
 def _draw(key: Hashable, seed: int) -> bytes:
     """Return where a unit stands in a draw: not random, the order of a file must not matter."""
-    text = f"{seed}\x00{key!r}".encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=16).digest()
+    return blake2b(f"{seed}\x00{key!r}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _plain(text: str) -> str:

@@ -4,7 +4,7 @@ Counts, how the attributes are distributed, and how far people agree: Figure 2 a
 Ziems et al. 2022. Judges nothing.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.records import RunRecord, Statistics
+from moralscope.core.records import RunRecord, Statistics, grouped
 from moralscope.rules.annotations.metrics import load_paper
 from moralscope.rules.annotations.reading import (
     PARTS,
@@ -145,11 +145,9 @@ def distributions(annotations: Sequence[Annotation]) -> list[Bar]:
     bars = []
     for name, values in columns.items():
         size = sum(value is not None for value in values)
-        rows_of: dict[str | None, list[Annotation]] = defaultdict(list)
-        for row, value in zip(annotations, values, strict=True):
-            rows_of[value].append(row)
+        rows_of = grouped(zip(values, annotations, strict=True))
         for step in (_SHOWN_LABELS if name == "alignment" else _STEPS) if size else ():
-            bars.append(_bar(name, step, rows_of[step], size))
+            bars.append(_bar(name, step, rows_of.get(step, ()), size))
     known = [row for row in annotations if row.foundations is not None]
     for name in FOUNDATIONS if known else ():
         having = [row for row in known if name in (row.foundations or ())]
@@ -175,9 +173,7 @@ def reliability(
     seed
         Of the interval.
     """
-    groups: dict[object, list[Annotation]] = defaultdict(list)
-    for row in annotations:
-        groups[(row.pair, row.rule if unit == "rule" else "")].append(row)
+    groups = grouped(((row.pair, row.rule if unit == "rule" else ""), row) for row in annotations)
     several = [rows for rows in groups.values() if len(rows) > 1]
     reliabilities = []
     for name in ATTRIBUTES:
@@ -209,10 +205,9 @@ def _alpha(rated: Sequence[Sequence[float]], level: str, seed: int) -> tuple[flo
         measured = agreement(_table(rated), level, seed=seed)
         return measured.alpha, measured.low, measured.high
     alpha = krippendorff_alpha(_table(rated), level)
-    order = np.random.default_rng(seed).permutation(len(rated))
     alphas = [
         krippendorff_alpha(_table([rated[index] for index in group]), level)
-        for group in np.array_split(order, _GROUPS)
+        for group in np.array_split(np.random.default_rng(seed).permutation(len(rated)), _GROUPS)
     ]
     half = _T29 * float(np.std(alphas, ddof=1)) / _GROUPS**0.5
     return alpha, alpha - half, alpha + half
@@ -220,10 +215,9 @@ def _alpha(rated: Sequence[Sequence[float]], level: str, seed: int) -> tuple[flo
 
 def _table(rated: Sequence[Sequence[float]]) -> list[list[float | None]]:
     """Return raters x units; who is who does not matter to alpha."""
-    widest = max(len(values) for values in rated)
     return [
         [values[index] if index < len(values) else None for values in rated]
-        for index in range(widest)
+        for index in range(max(len(values) for values in rated))
     ]
 
 

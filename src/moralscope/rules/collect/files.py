@@ -101,8 +101,7 @@ def _file_bytes(rows: Sequence[CollectedExchange], form: str) -> Iterator[bytes]
     """Yield the rows as a JSONL, CSV or Parquet file."""
     plain: list[dict[str, Any]] = []
     for row in rows:
-        cells = to_plain(values_of(row, *_COLUMNS))
-        plain.append({**cells, "keywords": "|".join(row.keywords)})
+        plain.append({**to_plain(values_of(row, *_COLUMNS)), "keywords": "|".join(row.keywords)})
     if form == ".jsonl":
         for cells in plain:
             yield json.dumps(cells).encode() + b"\n"

@@ -161,8 +161,7 @@ def _read_tff(_path: Path, text: str) -> _Read:
         elif cells.get("type") not in _CLUES:
             problems.append(LineProblem(number, f"has no type= of {' or '.join(_CLUES)}"))
         elif cells["type"] == STRONG:
-            before = parts in terms and terms[parts].inflected
-            inflected = before or cells.get("stemmed1") == "y"
+            inflected = cells.get("stemmed1") == "y" or (parts in terms and terms[parts].inflected)
             terms[parts] = Term(parts, (STRONG,), inflected=inflected)
     return list(terms.values()), problems
 

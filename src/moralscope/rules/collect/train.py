@@ -113,8 +113,7 @@ def share_out(rows: Sequence[LabelledExchange], seed: int = 0) -> dict[str, list
         parts["test" if at == 0 else "dev" if at == 1 else "train"].append(row)
     for part, members in parts.items():
         for task, labels in TASKS.items():
-            seen = Counter(row.labels[task] for row in members)
-            if len(seen) < len(labels):
+            if len({row.labels[task] for row in members}) < len(labels):
                 raise InputError(
                     f"the {part} part has no reply of each label of {task}",
                     "give more labelled replies, of both kinds",
@@ -220,8 +219,7 @@ class FilterSource:
 
     def data(self, recipe: TrainingRecipe) -> TrainingData:
         """Return the replies of train, dev and test, no prompt in two of them."""
-        rows = read_labelled(self.labelled, self.columns)
-        parts = share_out(rows[: recipe.limit], recipe.seed)
+        parts = share_out(read_labelled(self.labelled, self.columns)[: recipe.limit], recipe.seed)
         heads = {task: Head(labels) for task, labels in TASKS.items()}
         examples = {part: filter_examples(members) for part, members in parts.items()}
         return TrainingData(examples, heads, counts={"parts": parts})

@@ -111,9 +111,7 @@ def unreadable(text: str) -> str:
     accented = sum(not word.isascii() for word in words)
     if (foreign >= 2 and foreign > english) or (not english and 5 * accented > len(words) > 2):
         return "is not in English"
-    if not english and len(words) >= _ENOUGH:
-        return "holds no English sentence"
-    return ""
+    return "holds no English sentence" if not english and len(words) >= _ENOUGH else ""
 
 
 def _words(text: str) -> list[str]:

@@ -201,10 +201,9 @@ def written_exchanges() -> list[Annotation]:
 
 def policy_exchanges() -> list[Annotation]:
     """Return exchanges written for rules of organisations, with the part of each rule."""
-    rules = shipped_yaml("moralscope.rules", "policies.yaml")
     return [
         Annotation(Exchange(prompt, reply), row["rule"], label, split=part)
-        for index, row in enumerate(rules)
+        for index, row in enumerate(shipped_yaml("moralscope.rules", "policies.yaml"))
         for part in ("train" if index % _DEV_RULES else "dev",)
         for label in ALIGNMENTS
         for prompt, reply in row[label]

@@ -236,10 +236,9 @@ def exchange_examples(path: Path) -> list[TrainingExample]:
     if path.suffix in (".yaml", ".yml"):
         remedy = "write a list of prompt, reply, rule and alignment"
         plain = read_document(path, "", remedy, max_bytes=50_000_000).yaml_values()
-        judged = decode(list[JudgedExchange], plain, str(path), remedy=remedy)
         rows = [
             Annotation(Exchange(row.prompt, row.reply), row.rule, row.alignment)
-            for row in judged
+            for row in decode(list[JudgedExchange], plain, str(path), remedy=remedy)
             if row.alignment in ALIGNMENTS
         ]
     else:

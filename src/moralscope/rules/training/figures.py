@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
+from moralscope.core.records import grouped
 from moralscope.models.classifiers.module import sigmoid
 from moralscope.models.training.classifier import ClassifierLearner
 from moralscope.models.training.metrics import label_f1
-from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.trainer import TrainedModel, TrainingData
 from moralscope.rules.annotations.metrics import measure_scale
 from moralscope.rules.reply_reader import CONCERN, CONCERNS, VERDICT
@@ -23,7 +23,6 @@ from moralscope.rules.verdict import TASK
 from moralscope.stats.correlation import auc
 
 _TASKS = (TASK, FOUNDATIONS_TASK, VERDICT, CONCERN, *SCALES)  # whose figures are of their own
-Rows = list[tuple[TrainingExample, Any]]
 
 
 def trained_figures(trained: TrainedModel) -> dict[str, dict[str, float]]:
@@ -52,13 +51,10 @@ def trained_figures(trained: TrainedModel) -> dict[str, dict[str, float]]:
 def _part_figures(
     learner: ClassifierLearner, thresholds: Mapping[str, tuple[float, ...]]
 ) -> dict[str, float]:
-    tasks: dict[str, Rows] = {}
-    for row, logits in zip(learner.dev_examples, learner.dev_logits(), strict=True):
-        tasks.setdefault(row.task, []).append((row, logits))
+    answers = zip(learner.dev_examples, learner.dev_logits(), strict=True)
+    tasks = grouped((row.task, (row, logits)) for row, logits in answers)
     figures: dict[str, float] = {}
-    groups: dict[str, Rows] = {}
-    for row, logits in tasks.get(TASK, ()):
-        groups.setdefault(row.group or TASK, []).append((row, logits))
+    groups = grouped((row.group or TASK, (row, logits)) for row, logits in tasks.get(TASK, ()))
     for group, rows in groups.items():
         gold = np.array([row.label for row, _ in rows])
         chosen = np.array([logits.argmax() for _, logits in rows])

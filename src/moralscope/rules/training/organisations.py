@@ -61,12 +61,11 @@ class Organisation:
 def organisations() -> dict[str, Organisation]:
     """Return all organisations by name."""
     folder = resources.files("moralscope.rules") / "data" / ORGANISATIONS
-    names = sorted(path.name for path in folder.iterdir())
     return {
         name.removesuffix(".yaml"): decode(
             Organisation, shipped_yaml("moralscope.rules", f"{ORGANISATIONS}/{name}"), name
         )
-        for name in names
+        for name in sorted(path.name for path in folder.iterdir())
     }
 
 

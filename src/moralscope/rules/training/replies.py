@@ -60,11 +60,7 @@ def spoken(act: OwnAct, other: OwnAct | None = None) -> dict[str, str]:
         "theirs": turned(act.gerund, _THEIRS),
     }
     if other is not None:
-        forms |= {
-            "other": other.base,
-            "oger": other.gerund,
-            "oyour": turned(other.base, _YOURS),
-        }
+        forms |= {"other": other.base, "oger": other.gerund, "oyour": turned(other.base, _YOURS)}
     return forms
 
 

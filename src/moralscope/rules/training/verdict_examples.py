@@ -180,8 +180,7 @@ def amid_talk(rows: Sequence[TrainingExample], talk: Sequence[str]) -> list[Trai
         prompt, reply = row.pair
         if len(reply) > _LONGEST:
             continue
-        turn = (index % _TURNS, _TURNS)
-        example = replace(row, weight=1.0, group="verdict amid talk", turn=turn)
+        example = replace(row, weight=1.0, group="verdict amid talk", turn=(index % _TURNS, _TURNS))
         examples.append(replace(example, pair=(prompt, amid(reply, talk, rng))))
         if index % _TALK_ALONE == 0:
             alone = (prompt, amid("", talk, rng))

@@ -90,8 +90,7 @@ def reworded(rules: Sequence[str], *, house: bool = False) -> list[str]:
 @cache
 def _templates() -> dict[str, list[str]]:
     file = resources.files("moralscope.rules").joinpath("data/revisions.toml")
-    templates: dict[str, list[str]] = tomllib.loads(file.read_text("utf-8"))
-    return templates
+    return tomllib.loads(file.read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

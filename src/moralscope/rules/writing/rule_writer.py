@@ -140,8 +140,7 @@ class RuleWriter:
         written = []
         for original, reading in zip(exchanges, readings, strict=True):
             if reading.refusal:
-                refused = WrittenRules(original, notes=reading.notes, refusal=reading.refusal)
-                written.append(refused)
+                written.append(WrittenRules(original, notes=reading.notes, refusal=reading.refusal))
                 continue
             exchange = reading.exchange
             texts, scores = next(rest)

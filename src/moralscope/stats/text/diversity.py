@@ -59,9 +59,7 @@ def measure_distinct(
 
 
 def compare_distinct(
-    first: Sequence[str],
-    second: Sequence[str],
-    groups: Sequence[str] | None = None,
+    first: Sequence[str], second: Sequence[str], groups: Sequence[str] | None = None
 ) -> PairedComparison:
     """Compare the diversity of two systems on the same items in the same order.
 

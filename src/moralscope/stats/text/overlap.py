@@ -56,8 +56,7 @@ def bleu_signature(references: References) -> str:
 
     sizes = {len(wanted) for wanted in references}
     count = str(sizes.pop()) if len(sizes) == 1 else "var"
-    version = sacrebleu.__version__
-    return f"nrefs:{count}|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"
+    return f"nrefs:{count}|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}"
 
 
 def check_references(hypotheses: Sequence[str], references: References) -> None:
@@ -77,8 +76,7 @@ def _bleu_of(sums: Floats) -> Floats:
     logs = np.log(precision, out=np.zeros_like(precision), where=precision > 0)
     shortness = np.divide(theirs, ours, out=np.ones_like(ours), where=ours > 0)
     brevity = np.minimum(0.0, 1 - shortness)
-    scores: Floats = np.where(usable, 100 * np.exp(logs.mean(axis=-1) + brevity), 0.0)
-    return scores
+    return np.where(usable, 100 * np.exp(logs.mean(axis=-1) + brevity), 0.0)
 
 
 @cache

@@ -58,8 +58,7 @@ def mean_sums(values: Sequence[float] | Floats) -> Sums:
 def ratio(sums: Floats) -> Floats:
     """Divide the first sum by the second; nothing by nothing is not a number."""
     top, bottom = sums[..., 0], sums[..., 1]
-    ratios: Floats = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
-    return ratios
+    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
 
 
 def measure(sums: Sums, groups: Sequence[str] | None = None, *, seed: int = 0) -> SampleInterval:

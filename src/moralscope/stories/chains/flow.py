@@ -123,8 +123,7 @@ def trace(recipe: ChainRecipe) -> Iterator[StepInputs]:
 def story_fields(recipe: ChainRecipe) -> tuple[str, ...]:
     """Return the sentences that the story itself must have, in story order."""
     read = {name for inputs in trace(recipe) for name, source in inputs.fields if source == STORY}
-    order = (*SENTENCES[:3], *_PATH, *SENTENCES[3:])
-    return tuple(name for name in order if name in read)
+    return tuple(name for name in (*SENTENCES[:3], *_PATH, *SENTENCES[3:]) if name in read)
 
 
 def check_flow(recipe: ChainRecipe, origin: str) -> None:
@@ -202,12 +201,9 @@ def _check_inputs(recipe: ChainRecipe, inputs: StepInputs, at: str) -> None:
 
 def _inputs(step: Step) -> tuple[str, ...]:
     """Return the names of the sentences a step's models read, before renaming."""
-    names: list[str] = []
-    if step.task is not None:
-        names += generation_task(step.task).needs
-    if step.expert is not None:
-        names += _expert(step).grounding
-    return tuple(dict.fromkeys(names))
+    needs = generation_task(step.task).needs if step.task is not None else ()
+    grounding = _expert(step).grounding if step.expert is not None else ()
+    return tuple(dict.fromkeys((*needs, *grounding)))
 
 
 def _expert(step: Step) -> ClassificationTask:

@@ -63,9 +63,7 @@ def past_of_base(word: str) -> str:
         return known[word]
     if word.endswith("e"):
         return word + "d"
-    if re.search(r"[^aeiou]y$", word):
-        return word[:-1] + "ied"
-    return gerund_of_base(word)[:-3] + "ed"
+    return word[:-1] + "ied" if re.search(r"[^aeiou]y$", word) else gerund_of_base(word)[:-3] + "ed"
 
 
 def own_phrase(phrase: str) -> OwnAct | None:

@@ -78,9 +78,7 @@ def base_of_finite(word: str) -> str:
         return lower[:-2]
     if re.search(r"(ss|sh|ch|x|zz|o)es$", lower) and not lower.endswith("aches"):
         return lower[:-2]
-    if lower.endswith("s") and not lower.endswith("ss"):
-        return lower[:-1]
-    return lower
+    return lower[:-1] if lower.endswith("s") and not lower.endswith("ss") else lower
 
 
 def third_person(word: str) -> str:

@@ -63,8 +63,7 @@ def split_clause(clause: str) -> tuple[str, str, bool] | None:
         if near or auxiliary.start("aux") <= plain.end() + 8:  # type: ignore[union-attr]
             denied = bool(re.search(r"n'?t$|not|never", auxiliary["aux"]))
             be_form = "be " if re.match(r" (?:is|are)", auxiliary["aux"]) else ""
-            act = plain_act(be_form + clause[auxiliary.end() :], negated=denied)
-            return auxiliary["who"], *act
+            return auxiliary["who"], *plain_act(be_form + clause[auxiliary.end() :], negated=denied)
     if plain is None or not follows:
         return None
     who, rest = plain["who"], clause[plain.end() :]
@@ -158,8 +157,7 @@ def be(who: str) -> str:
 
 def objective(who: str) -> str:
     """Return the form that a subject takes after "for"."""
-    cases = {"i": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
-    return cases.get(who.lower(), who)
+    return {"i": "me", "he": "him", "she": "her", "we": "us", "they": "them"}.get(who.lower(), who)
 
 
 def lower_start(text: str) -> str:

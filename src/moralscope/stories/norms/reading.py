@@ -67,8 +67,7 @@ def _with_lead(line: str) -> Norm | None:
     """Read "If someone is hurt, you should …"; the condition is kept as it is."""
     # A comma ends a condition more surely than a word does: "In a game you should play, you should
     # be fair" is cut at its comma, though "you should" comes first.
-    cuts = sorted(_LEAD_ENDS.finditer(line), key=lambda cut: "," not in cut[0])
-    for cut in cuts:
+    for cut in sorted(_LEAD_ENDS.finditer(line), key=lambda cut: "," not in cut[0]):
         norm = _read(line[cut.end() :].removeprefix("then "))
         if norm is not None and norm.kind == ACT:
             return replace(norm, lead=line[: cut.start()])

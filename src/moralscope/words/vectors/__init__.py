@@ -3,10 +3,4 @@
 from moralscope.words.vectors.loading import load_vectors, save_vectors
 from moralscope.words.vectors.table import MissingWords, TableVectors, scripted_vectors
 
-__all__ = [
-    "MissingWords",
-    "TableVectors",
-    "load_vectors",
-    "save_vectors",
-    "scripted_vectors",
-]
+__all__ = ["MissingWords", "TableVectors", "load_vectors", "save_vectors", "scripted_vectors"]

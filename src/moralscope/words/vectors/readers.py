@@ -169,8 +169,7 @@ def _parsed_block(block: Sequence[tuple[int, bytes]], source: str, dimension: in
                 shown = wrong[:20].decode("utf-8", "replace")
                 problem = f"{source} line {number} has {shown!r} for a number"
                 raise InputError(problem, _AGAIN) from None
-        problem = f"{source} line {block[0][0]} and on cannot be read"
-        raise InputError(problem, _AGAIN) from None
+        raise InputError(f"{source} line {block[0][0]} and on cannot be read", _AGAIN) from None
     _check_finite(rows, f"{source} line", [number for number, _ in block])
     return words, rows
 
