@@ -226,7 +226,7 @@ def test_an_abandoned_item_returns_and_a_late_answer_finds_room_or_not(services,
     clock.now += 601
     theirs = service.next_item(quick)
     assert theirs.item.id == "i0"
-    with pytest.raises(Conflict, match="others have done it"):
+    with pytest.raises(Conflict, match="someone else finished this item"):
         service.submit(slow, work.assignment, new_id(), {"ok": True})
     service.skip(quick, theirs.assignment, "not for me")
     assert service.next_item(quick) is None, "what was skipped does not come back"

@@ -338,7 +338,8 @@ def _reason(
         parts[0] += f" but keeps {len(kept)}" if kept else ""
         parts[0] += ": not grave or not sure enough to flag" if basis is None else ""
     if bad is not None and (basis in (REPLY, BOTH) or worst is None):
-        word = "bad" if basis in (REPLY, BOTH) else "fine"
+        word = "clearly fine" if bad <= limits.fine else "fine"
+        word = "bad" if basis in (REPLY, BOTH) else word
         parts.append(f"reads as {word} (probability of bad {bad:.2f})")
         if concern:
             parts[-1] += f"{':' if word == 'bad' else ', but'} it {concern}"

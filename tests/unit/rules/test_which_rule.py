@@ -25,7 +25,7 @@ class Service:
         self.models = models
 
     def audit(self, rows, options, rules):
-        return audit([Exchange(*row) for row in rows], models=self.models)
+        return audit(list(rows), models=self.models)
 
 
 def test_terminal_report_record_and_guard_name_the_same_rule():
