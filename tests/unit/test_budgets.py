@@ -15,7 +15,7 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
 MOST_FILES = 470  # six of them are the packages of rules/
-MOST_LINES = 85500
+MOST_LINES = 85499
 MOST_GETATTR = 40
 LONG_FUNCTION, LONGEST_FUNCTION = 45, 80  # lines of a body: the 95th percentile, and none above
 MOST_ONE_CALLER = 0.14  # private helpers with one caller, of all functions

@@ -309,9 +309,8 @@ def _probability(rule: RuleFinding, label: str) -> float:
 
 
 def _breaks_none(count: int) -> str:
-    return (
-        f"breaks none of the {count} rules found" if count > 1 else "doesn't break the rule found"
-    )
+    none = "doesn't break the rule found"
+    return f"breaks none of the {count} rules found" if count > 1 else none
 
 
 def _reason(
@@ -338,8 +337,8 @@ def _reason(
         parts[0] += f" but keeps {len(kept)}" if kept else ""
         parts[0] += ": not grave or not sure enough to flag" if basis is None else ""
     if bad is not None and (basis in (REPLY, BOTH) or worst is None):
-        word = "clearly fine" if bad <= limits.fine else "fine"
-        word = "bad" if basis in (REPLY, BOTH) else word
+        fine = "clearly fine" if bad <= limits.fine else "fine"
+        word = "bad" if basis in (REPLY, BOTH) else fine
         parts.append(f"reads as {word} (probability of bad {bad:.2f})")
         if concern:
             parts[-1] += f"{':' if word == 'bad' else ', but'} it {concern}"
