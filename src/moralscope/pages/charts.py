@@ -130,7 +130,7 @@ def _zero_band(rows: Sequence[Mark]) -> list[float]:
     below = max((row.score for row in rows if sign_class(row) == 1), default=-math.inf)
     above = min((row.score for row in rows if sign_class(row) == 0), default=math.inf)
     unsure = [row.score for row in rows if sign_class(row) == 2 and below < row.score < above]
-    return [rounded(min(0.0, *unsure, 0.0)), rounded(max(0.0, *unsure, 0.0))]
+    return [rounded(min([0.0, *unsure])), rounded(max([0.0, *unsure]))]
 
 
 def ranked_section(

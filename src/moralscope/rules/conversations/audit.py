@@ -202,13 +202,13 @@ class ConversationAuditor:
         """Judge a turn again, without the words of bad turns of the assistant before it.
 
         What a turn says itself must be bad: an older one flags none that comes after it. None
-        where there is no bad one. With `last` those beside it are judged first.
+        where no bad one is read beside it. With `last` those are judged first.
         """
         turns = list(conversation.turns)
-        wrong = {turn.index for turn in audited if turn.verdict.flag}
+        beside = [at for at in range(index) if turns[at].role in (USER, ASSISTANT)][-CONTEXT:]
+        wrong = {at for at in beside if audited[at].verdict.flag}
         if last:
-            talk = [at for at in range(index) if turns[at].role in (USER, ASSISTANT)][-CONTEXT:]
-            views = [view for view in turn_views(conversation) if view.index in talk]
+            views = [view for view in turn_views(conversation) if view.index in beside]
             rows = self._examined(conversation, views, readings, last=True)
             wrong = {at for at, (_, row) in rows.items() if row.audit.verdict.flag}
         if not wrong:
