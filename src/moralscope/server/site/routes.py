@@ -378,7 +378,7 @@ def guard(
     if log is None:
         raise InputError("the guard keeps no log", "start it with --guard-log-days above 0")
     figures = log.figures(days, outcomes, skip)
-    return {**page_view(guard_page(figures, log)), "older": figures.listed - skip - LISTED}
+    return {**page_view(guard_page(figures, log)), "listed": figures.listed, "size": LISTED}
 
 
 @router.post("/table")
