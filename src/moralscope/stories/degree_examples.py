@@ -19,12 +19,17 @@ from moralscope.io.documents import shipped_yaml
 from moralscope.io.tables import TableFile
 from moralscope.models.store import data_file
 from moralscope.models.training.records import TrainingExample
-from moralscope.stories.examples import LONGEST, behaviour_examples, ethics_rows
+from moralscope.stories.examples import (
+    BEHAVIOUR_FORMS,
+    LONGEST,
+    behaviour_examples,
+    ethics_rows,
+)
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_task
 
 EXCEPTIONS = "degree exceptions"
-DEGREE, DEGREE_FORMS = "degree", ("{}", "I {}.", "I want to {}.")
+DEGREE, DEGREE_FORMS = "degree", (*BEHAVIOUR_FORMS, "I want to {}.")
 SIDES = (0.12, 0.88)  # where a known side pulls the degree, bad and good
 GRADE_STEP = 0.8  # log-odds between two grades of what was graded for moralscope
 _GRADED_WEIGHT = 2.0  # few beside the sides, and the only ones that tell how good or bad

@@ -19,8 +19,14 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.io.tables import Layout, TableFile
-from moralscope.models.training.records import TextExample, TrainingExample
-from moralscope.stories.norms.reversal import behaviour_of, restate_norm, reverse_norm, swap_norms
+from moralscope.models.training.records import UNLABELLED, TextExample, TrainingExample
+from moralscope.stories.norms.reversal import (
+    behaviour_of,
+    content_words,
+    restate_norm,
+    reverse_norm,
+    swap_norms,
+)
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import (
     ClassificationTask,
@@ -35,7 +41,10 @@ from moralscope.stories.text_runs import read_saved_run
 UNRELATED = 2  # the place of "does not concern"
 _SAME, _FLIPPED, _UNRELATED = (0, 1), (1, 0), (UNRELATED, UNRELATED)  # immoral, moral
 VARIANTS = 8
-BEHAVIOUR_FORMS = ("{}", "I {}.")  # as people type them, as the judge reads them
+_LIKE, _NEAR_AT_ONCE = 8, 1000  # stories near to one, of so many at once
+_UNLABELLED_TURNS = 2
+# As people type them, and as the judge reads them.
+BEHAVIOUR_FORMS = ("{}", "I {}.", "They {}.", "Someone decides to {}.")
 ETHICS_TASKS = {
     "ethics-commonsense": ("wrong", "acceptable"),
     "ethics-deontology": ("unreasonable", "reasonable"),
@@ -86,6 +95,37 @@ def contrast_examples(
                 rows = _with_norm(task, story, norm, labels, weight)
                 examples += [replace(row, turn=(turn, TURNS)) for row in rows]
     return examples
+
+
+def unlabelled_examples(
+    task: ClassificationTask, stories: Sequence[MoralStory], seed: int
+) -> list[TrainingExample]:
+    """Return actions beside norms of like stories, as is and reversed: a teacher says what holds.
+
+    Like norms often concern the action, or nearly do; of random ones that is known.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    rng = random.Random(f"{seed} {UNLABELLED}")  # noqa: S311
+    told = [story for story in stories if story.norm]
+    vectors = TfidfVectorizer(analyzer=content_words).fit_transform(
+        [f"{story.norm} {story.moral_action} {story.immoral_action}" for story in told]
+    )
+    examples: list[TrainingExample] = []
+    for start in range(0, len(told), _NEAR_AT_ONCE):
+        likeness = (vectors[start : start + _NEAR_AT_ONCE] @ vectors.T).toarray()
+        nearest = np.argpartition(-likeness, min(_LIKE, len(told) - 1), axis=1)[:, : _LIKE + 1]
+        for story, near in zip(told[start:], nearest, strict=False):
+            norms = [told[index].norm for index in near if told[index].norm != story.norm]
+            if norms:
+                norm, variant = rng.choice(norms), rng.randrange(VARIANTS)
+                for wording in (norm, reverse_norm(norm or "", variant=variant)):
+                    examples += _with_norm(task, story, wording, (-1, -1))
+    turns = _UNLABELLED_TURNS
+    return [
+        replace(row, group=UNLABELLED, turn=(index % turns, turns))
+        for index, row in enumerate(examples)
+    ]
 
 
 def behaviour_examples(

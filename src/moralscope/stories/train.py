@@ -18,7 +18,12 @@ from moralscope.models.store import Progress, data_file
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.heads import Head
 from moralscope.models.training.recipe import GENERATOR, TrainingRecipe, chosen_recipe
-from moralscope.models.training.records import Report, TextExample, TrainingExample
+from moralscope.models.training.records import (
+    UNLABELLED,
+    Report,
+    TextExample,
+    TrainingExample,
+)
 from moralscope.models.training.trainer import (
     TrainedModel,
     TrainingData,
@@ -45,6 +50,7 @@ from moralscope.stories.examples import (
     read_drafts,
     refinement_examples,
     text_examples,
+    unlabelled_examples,
 )
 from moralscope.stories.options import StoriesTrainOptions
 from moralscope.stories.reading import load_stories
@@ -73,6 +79,7 @@ DATA = {
         for half in HALVES
     },
     DEGREE: "actions graded for moralscope, Apache-2.0",
+    UNLABELLED: "what only the teachers judged: these data's actions and replies by other rules",
 }
 _ACCURACY = """accuracy; "reversed": the norm reversed as by `moralscope stories reverse`, and
   the right answer with it; "swapped": an unrelated norm, right answer "does not concern\""""
@@ -252,6 +259,9 @@ class ExpertSource(_StoriesSource):
                 train += contrast_examples(task, stories, recipe.reversed_weight, recipe.seed)
             if recipe.behaviours and not task.grounding:
                 train += behaviour_examples(task, stories)
+        if UNLABELLED in recipe.sources and NORM_TASK in heads:
+            norm_task = classification_task(NORM_TASK)
+            train += unlabelled_examples(norm_task, parts[NORM_TASK]["train"], recipe.seed)
         if ETHICS in recipe.sources:
             train += ethics_examples(_ethics_folder(), recipe.seed)[: recipe.limit]
             heads |= {name: Head(labels, kept=False) for name, labels in ETHICS_TASKS.items()}

@@ -1,9 +1,10 @@
 """Distillation (Hinton et al. 2015): a smaller expert learns what larger ones say of its examples.
 
 The probabilities of one or more trained sets, averaged, are mixed with the labels; an example with
-the label -1 has none, and learns from the teachers alone. Heads that no teacher has, rankings, and
-the groups that a recipe calls whole are learnt as they are: with the experts that a run starts from
-as its teacher, what they knew is kept while something is added.
+the label -1 has none, and learns from the teachers alone: it is left out where none knows its head.
+Heads that no teacher has, rankings, and the groups that a recipe calls whole are learnt as they
+are: with the experts that a run starts from as its teacher, what they knew is kept while something
+is added.
 """
 
 from collections.abc import Sequence
@@ -48,7 +49,7 @@ def with_teacher(
                 hard = np.asarray(row.values) if row.values else soft
             mixed = recipe.teacher_share * soft + (1 - recipe.teacher_share) * hard
             rows[index] = replace(row, values=tuple(float(value) for value in mixed))
-    return rows
+    return [row for row in rows if row.label >= 0 or row.values]
 
 
 def _load(folder: Path, base: str) -> Experts:

@@ -132,7 +132,7 @@ class _Run:
     def go(self) -> History:
         self._resume()
         started, first = time.monotonic(), self.step
-        if not self.steps:  # nothing to learn: the weights are looked at as they are
+        if not self.steps or self._place() >= self.steps:  # nothing to learn, or no time for it
             self._evaluate(-1)
         while not self.history.stopped_early and self._place() < self.steps:
             self._epoch(bisect_right(self.ends, self.step), started, first)

@@ -30,6 +30,7 @@ from moralscope.models.options import DEFAULT_EXPERTS
 from moralscope.models.training.generator import GeneratorTraining
 from moralscope.models.training.heads import ClassifierTraining, Head, Heads, find_loss
 from moralscope.models.training.options import TrainOptions
+from moralscope.models.training.records import UNLABELLED
 
 CLASSIFIER, GENERATOR = "classifier", "generator"
 _FLAGS = ("base", "start", "limit", "test", "seed")  # settings that commands have flags for
@@ -88,6 +89,10 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
         if self.epochs == 0 and not self.start:
             raise InputError(
                 "nothing is learnt in 0 epochs", "give --start DIR, or at least 1 epoch"
+            )
+        if UNLABELLED in self.sources and not self.teacher:
+            raise InputError(
+                f"nobody labels the source '{UNLABELLED}'", "give --set teacher=FOLDER"
             )
         for name, settings in self.heads.items():
             _known(settings, ("loss", "weight"), f"heads.{name}")
@@ -204,9 +209,10 @@ def repeat_words(recipe: TrainingRecipe, chosen: TrainingRecipe) -> list[str]:
     """
     words = [f"--recipe {recipe.name}"] if recipe.name else []
     try:
-        as_named = load_recipe(type(recipe), recipe.name, start=recipe.start).plain
+        given: Any = {"start": recipe.start, "teacher": recipe.teacher}
+        as_named = load_recipe(type(recipe), recipe.name, **given).plain
     except InputError:  # a file of the user's that is elsewhere, or none
-        as_named = type(recipe)(start=recipe.start).plain
+        as_named = type(recipe)(**given).plain
     settings = chosen.plain
     for key in settings:
         if key in (*_FLAGS, "name", "grid", "heads", "task", "about", "paper", "teacher_base"):

@@ -13,6 +13,7 @@ from moralscope.core.records import Statistics
 Pair = tuple[str, str]
 
 
+UNLABELLED = "unlabelled"  # the source and the group of what only a teacher can label
 TOGETHER = 100_000  # added to the length of an example that is compared with all of its batch
 
 
@@ -23,7 +24,7 @@ class TrainingExample:
     task: str
     pair: Pair
     label: int
-    """Which label holds; not read where `values` are."""
+    """Which label holds; not read where `values` are. -1: nobody has said, a teacher shall."""
     weight: float = 1.0  # of its loss
     group: str = ""
     """What dev figures are told by; the task when empty."""

@@ -17,7 +17,7 @@ from moralscope.core.errors import InputError
 from moralscope.io.documents import read_document
 from moralscope.models.store import data_file
 from moralscope.models.training.heads import Head
-from moralscope.models.training.records import TrainingExample
+from moralscope.models.training.records import UNLABELLED, TrainingExample
 from moralscope.models.training.trainer import TrainingData
 from moralscope.rules.annotations.reading import (
     PARTS,
@@ -27,6 +27,7 @@ from moralscope.rules.annotations.reading import (
     split_annotations,
 )
 from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
+from moralscope.rules.reply_reader import VERDICT
 from moralscope.rules.training.alignment_examples import (
     WRITTEN,
     alignment_dev,
@@ -44,7 +45,14 @@ from moralscope.rules.training.attribute_examples import (
     known_foundations,
     scale_examples,
 )
-from moralscope.rules.training.organisations import ORGANISATIONS, organisation_examples
+from moralscope.rules.training.organisations import (
+    CONDITION,
+    CONDITION_HEAD,
+    ORGANISATIONS,
+    fine_replies,
+    organisation_examples,
+    unlabelled_pairs,
+)
 from moralscope.rules.training.replies import RuledAct, as_sentence
 from moralscope.rules.training.stories_to_rules import (
     other_wordings,
@@ -141,8 +149,12 @@ def examples_at_hand(wanted: AtHand) -> TrainingData:
         _add_verdicts(parts, stories, rules["train"], wanted)
         data += [name for name in wanted.sources if name not in data]
     if TASK in tasks and ORGANISATIONS in wanted.sources:
+        heads[CONDITION] = CONDITION_HEAD
         for part in ("train", "dev"):
             parts[part] += organisation_examples(part, seed)[:limit]
+            parts[part] += fine_replies(part)[:limit] if VERDICT in heads else []
+        if UNLABELLED in wanted.sources:
+            parts["train"] += unlabelled_pairs(seed)[:limit]
     return TrainingData(parts, heads, names=data, counts=counts)
 
 

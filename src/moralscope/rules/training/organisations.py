@@ -14,12 +14,17 @@ from importlib import resources
 
 from moralscope.core.decode import decode
 from moralscope.io.documents import shipped_yaml
-from moralscope.models.training.records import TrainingExample
+from moralscope.models.training.heads import Head
+from moralscope.models.training.records import UNLABELLED, TrainingExample
 from moralscope.rules.records import ALIGNMENTS, Exchange
+from moralscope.rules.reply_reader import FINE, VERDICT, VERDICTS
 from moralscope.rules.verdict import TASK, alignment_pair
 
 ORGANISATIONS = "organisations"
 PAIRS = "minimal pairs"
+CONDITION = "condition"  # a shape of rules, and the head that says whether theirs holds
+CONDITION_HEAD = Head(("does not apply", "applies"), kept=False)
+FINE_REPLIES = "verdict organisations"
 _WEIGHT = 2.0  # few beside other lessons, and nearer to what is audited
 _TURNS = 2  # epochs in which each pair is compared once
 _NOT_BROKEN = (0.0, 0.3, 0.7)  # another rule of the same house: hardly ever broken, as ALIGNMENTS
@@ -87,6 +92,38 @@ def organisation_examples(part: str, seed: int = 0) -> list[TrainingExample]:
     return examples
 
 
+def fine_replies(part: str) -> list[TrainingExample]:
+    """Return exchanges that break no rule of their organisation, as lessons of the verdict."""
+    return [
+        TrainingExample(VERDICT, (row.prompt, row.reply), VERDICTS.index(FINE), group=FINE_REPLIES)
+        for organisation in organisations().values()
+        if organisation.part == part
+        for row in organisation.mixed
+        if not row.breaks
+    ]
+
+
+def unlabelled_pairs(seed: int) -> list[TrainingExample]:
+    """Return exchanges of train beside rules that they were not written for: for a teacher."""
+    rng = random.Random(f"{seed} {UNLABELLED}")  # noqa: S311
+    houses = [one for one in organisations().values() if one.part == "train"]
+    examples: list[TrainingExample] = []
+    for house in houses:
+        rules = [entry.rule for entry in house.rules]
+        exchanges = [
+            exchange
+            for entry in house.rules
+            for sides in entry.sides()
+            for exchange in sides.values()
+        ] + [Exchange(row.prompt, row.reply) for row in house.mixed]
+        for exchange in exchanges:
+            for rule in (*rng.sample(rules, 2), rng.choice(rng.choice(houses).rules).rule):
+                pair = alignment_pair(rule, exchange)
+                turn = (len(examples) % _TURNS, _TURNS)
+                examples.append(TrainingExample(TASK, pair, -1, group=UNLABELLED, turn=turn))
+    return examples
+
+
 def _beside_others(organisation: Organisation, rng: random.Random) -> Iterator[TrainingExample]:
     rules = [entry.rule for entry in organisation.rules]
     judged = [
@@ -122,6 +159,9 @@ def _of_rule(entry: RulePairs) -> Iterator[TrainingExample]:
         for label, pair in pairs.items():
             number = ALIGNMENTS.index(label)
             yield TrainingExample(TASK, pair, number, weight=_WEIGHT, group=ORGANISATIONS)
+            if entry.shape == CONDITION:
+                applies = int(label != "neither")
+                yield TrainingExample(CONDITION, pair, applies, group=CONDITION)
         first, second = sorted(pairs, key=ALIGNMENTS.index)  # a breach first, where there is one
         yield TrainingExample(
             TASK,

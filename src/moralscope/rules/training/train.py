@@ -20,7 +20,7 @@ from moralscope.io.tables import parse_columns
 from moralscope.models.store import Progress
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.recipe import GENERATOR, TrainingRecipe, chosen_recipe
-from moralscope.models.training.records import Report
+from moralscope.models.training.records import UNLABELLED, Report
 from moralscope.models.training.trainer import (
     TrainedModel,
     TrainingData,
@@ -81,6 +81,7 @@ DATA = {
     STORY_TASKS: "the classification tasks of Moral Stories (`stories train all`)",
     ETHICS: STORIES_DATA[ETHICS],
     DEGREE: STORIES_DATA[DEGREE],
+    UNLABELLED: STORIES_DATA[UNLABELLED],
     **{
         name + half: f"{about}{f', the {half[1:]} half' if half else ''}"
         for name, about in _PUBLISHED.items()
