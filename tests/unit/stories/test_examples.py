@@ -18,6 +18,7 @@ from moralscope.stories.examples import (
     official_examples,
     refinement_examples,
     text_examples,
+    unlabelled_examples,
 )
 from moralscope.stories.norms.reversal import parse_norm, restate_norm, reverse_norm
 from moralscope.stories.story import MoralStory
@@ -111,9 +112,31 @@ def test_behaviours_are_judged_as_their_norms_say():
     assert [(row.pair, row.label) for row in rows] == [
         (("", "keep promises"), 1),
         (("", "I keep promises."), 1),
+        (("", "They keep promises."), 1),
+        (("", "Someone decides to keep promises."), 1),
         (("", "spit at strangers"), 0),
         (("", "I spit at strangers."), 0),
+        (("", "They spit at strangers."), 0),
+        (("", "Someone decides to spit at strangers."), 0),
     ]
+
+
+def test_what_a_teacher_shall_label_are_actions_by_norms_of_like_stories():
+    lie = MoralStory(
+        "c",
+        "You should not spit on the floor.",
+        moral_action="Ann swallows.",
+        immoral_action="Ann spits at the tiles.",
+    )
+    stories = [*STORIES, lie]
+    rows = unlabelled_examples(TASK, stories, seed=0)
+    assert {row.label for row in rows} == {-1}
+    own = {story.norm: (story.moral_action, story.immoral_action) for story in stories}
+    assert all(row.pair[1] not in own.get(row.pair[0], ()) for row in rows)
+    norms = {row.pair[0] for row in rows if row.pair[1] == "Ann swallows."}
+    assert norms & set(own)
+    assert norms - set(own)  # one reversed
+    assert rows == unlabelled_examples(TASK, stories, seed=0)
 
 
 def test_dev_comes_in_groups_and_swapped_ones_decide_a_quarter_as_much():

@@ -132,7 +132,8 @@ class _Run:
     def go(self) -> History:
         self._resume()
         started, first = time.monotonic(), self.step
-        if not self.steps or self._place() >= self.steps:  # nothing to learn, or no time for it
+        if not self.history.evaluations and self._place() >= self.steps:
+            # Nothing to learn, or no time for it: the weights are looked at as they are.
             self._evaluate(-1)
         while not self.history.stopped_early and self._place() < self.steps:
             self._epoch(bisect_right(self.ends, self.step), started, first)
@@ -261,7 +262,7 @@ class _Run:
             )
 
     def _loss(self) -> float:
-        loss = 0.0 if not self.steps else math.nan if self.loss is None else float(self.loss)
+        loss = 0.0 if not self.step else math.nan if self.loss is None else float(self.loss)
         if not math.isfinite(loss):
             raise MoralscopeError(
                 f"the loss is not a number from step {self.step}", "take a lower learning rate"

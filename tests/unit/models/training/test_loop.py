@@ -52,6 +52,8 @@ def test_it_ends_within_its_time_with_a_look_at_dev():
     learner, history = trained(replace(SHORT, max_minutes=0.3 / 60), pause=0.05)
     assert 0 < history.steps == len(learner.seen) < 7
     assert len(history.evaluations) == 1
+    learner, history = trained(replace(SHORT, max_minutes=1e-9))  # over before the first step
+    assert (history.steps, learner.seen, len(history.evaluations)) == (0, [], 1)
     whole, history = trained(replace(SHORT, max_minutes=60))
     assert history.steps == 2 * math.ceil(100 / 16) == len(whole.seen)
 

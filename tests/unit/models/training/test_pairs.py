@@ -20,7 +20,7 @@ from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.training.classifier import ClassifierLearner, train_classifier
 from moralscope.models.training.distill import with_teacher
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, ClassifierTraining, Head, slices_of
-from moralscope.models.training.recipe import TrainingRecipe, repeat_words
+from moralscope.models.training.recipe import TrainingRecipe, load_recipe, repeat_words
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.refit import fit_ridge
 from moralscope.models.training.trainer import TrainingData, replayed
@@ -158,7 +158,11 @@ def test_a_student_learns_what_its_teacher_says_beside_the_label(base, teacher):
     row = TrainingExample("verdict", ("hi", "good"), 1)
     said = Experts(teacher, base, folder_checksum(base), "x").values("verdict", [row.pair])[0]
     recipe = TrainingRecipe(teacher=(teacher,), teacher_base=str(base), teacher_share=0.25)
-    mixed, unlabelled, ranked = with_teacher([row, replace(row, label=-1), RANKED], HEADS, recipe)
+    unknown = replace(row, label=-1)
+    nobody_knows = replace(unknown, task="new")
+    heads = {**HEADS, "new": Head(("no", "yes"))}
+    rows = [row, unknown, nobody_knows, RANKED]
+    mixed, unlabelled, ranked = with_teacher(rows, heads, recipe)
     assert mixed.values == pytest.approx(0.25 * said + 0.75 * np.array([0, 1]), rel=1e-4)
     assert unlabelled.values == pytest.approx(said, rel=1e-4)
     assert ranked == RANKED
@@ -210,6 +214,14 @@ def test_a_card_names_the_teacher_without_its_place(teacher):
     words = " ".join(repeat_words(recipe, recipe))
     assert "--set teacher=teacher" in words
     assert "/" not in words
+
+
+def test_what_nobody_labels_asks_for_a_teacher_and_a_card_stays_short(teacher):
+    with pytest.raises(InputError, match="nobody labels the source 'unlabelled'"):
+        load_recipe(StoriesRecipe, "exceptions")
+    recipe = load_recipe(StoriesRecipe, "exceptions", [f"teacher={teacher}"])
+    words = repeat_words(recipe, recipe)
+    assert words == ["--recipe exceptions", "--set teacher=teacher", "--seed 8"]
 
 
 def test_a_trained_retriever_is_told_in_the_settings(teacher):
