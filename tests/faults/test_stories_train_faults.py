@@ -166,13 +166,7 @@ def test_drafts_that_are_not_there(refused, tmp_path):
         (("texts", "--set", "grid.epochs=1,2"), "grid is for classification"),
         (("texts", "--set", "sources=moral-stories,ethics"), "ethics is for classification"),
         (("texts", "--set", "consistency=1"), "consistency is for classification"),
-        (("texts", "--set", "reversed_weight=0.5"), "reversed_weight is for classification"),
         (("action", "--set", "consistency=nan"), "consistency is nan; give 0 to 1,000"),
-        (("action", "--set", "reversed_weight=inf"), "reversed_weight is inf; give 0 to 1,000"),
-        (
-            ("action", "--set", "contrast=false", "--set", "reversed_weight=0.5"),
-            "no norm is reversed without contrast",
-        ),
         (("action", "--set", "epoch=1"), "did you mean 'epochs'"),
         (("action", "--set", "epochs"), "write --set key=value"),
         (("action", "--set", "grid.epoch=1,2"), "did you mean 'epochs'"),

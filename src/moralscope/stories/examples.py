@@ -77,7 +77,7 @@ def official_examples(
 
 
 def contrast_examples(
-    task: ClassificationTask, stories: Sequence[MoralStory], reversed_weight: float, seed: int
+    task: ClassificationTask, stories: Sequence[MoralStory], seed: int
 ) -> list[TrainingExample]:
     """Return reversed, restated and swapped pairs; wordings differ from story to story."""
     rng = np.random.default_rng((seed, len(task.name)))
@@ -87,7 +87,7 @@ def contrast_examples(
         for story in stories:
             variant = int(rng.integers(VARIANTS))
             kinds = (
-                (reverse_norm(story.norm or "", variant=variant), _FLIPPED, reversed_weight),
+                (reverse_norm(story.norm or "", variant=variant), _FLIPPED, 1.0),
                 (restate_norm(story.norm or "", variant=variant), _SAME, RESTATED),
                 (swapped.get(story.id), _UNRELATED, SWAPPED),
             )
@@ -107,16 +107,16 @@ def unlabelled_examples(
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     rng = random.Random(f"{seed} {UNLABELLED}")  # noqa: S311
-    told = [story for story in stories if story.norm]
+    normed = [story for story in stories if story.norm]
     vectors = TfidfVectorizer(analyzer=content_words).fit_transform(
-        [f"{story.norm} {story.moral_action} {story.immoral_action}" for story in told]
+        [f"{story.norm} {story.moral_action} {story.immoral_action}" for story in normed]
     )
     examples: list[TrainingExample] = []
-    for start in range(0, len(told), _NEAR_AT_ONCE):
+    for start in range(0, len(normed), _NEAR_AT_ONCE):
         likeness = (vectors[start : start + _NEAR_AT_ONCE] @ vectors.T).toarray()
-        nearest = np.argpartition(-likeness, min(_LIKE, len(told) - 1), axis=1)[:, : _LIKE + 1]
-        for story, near in zip(told[start:], nearest, strict=False):
-            norms = [told[index].norm for index in near if told[index].norm != story.norm]
+        nearest = np.argpartition(-likeness, min(_LIKE, len(normed) - 1), axis=1)[:, : _LIKE + 1]
+        for story, near in zip(normed[start:], nearest, strict=False):
+            norms = [normed[index].norm for index in near if normed[index].norm != story.norm]
             if norms:
                 norm, variant = rng.choice(norms), rng.randrange(VARIANTS)
                 for wording in (norm, reverse_norm(norm or "", variant=variant)):

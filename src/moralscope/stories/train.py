@@ -113,25 +113,16 @@ class StoriesRecipe(TrainingRecipe):
         str | None, Option("The kind whose split counts.", choices=("action", "consequence"))
     ] = None
     contrast: Annotated[bool, Option("Reverse, restate and swap norms.")] = False
-    reversed_weight: Annotated[
-        float, Option("Weight of a pair whose norm is reversed.", least=0, most=1000)
-    ] = 1.0
     behaviours: Annotated[bool, Option("Learn bare behaviours from what norms say of them.")] = (
         False
     )
 
     def __post_init__(self) -> None:
         TrainingRecipe.__post_init__(self)
-        experts_only = {
-            ETHICS: ETHICS in self.sources,
-            "reversed_weight": self.reversed_weight != 1,
-            "members": bool(self.members),
-        }
-        if self.model == GENERATOR:
-            for name in (name for name, named in experts_only.items() if named):
+        experts_only = {ETHICS: ETHICS in self.sources, "members": bool(self.members)}
+        for name, named in experts_only.items() if self.model == GENERATOR else ():
+            if named:
                 raise InputError(f"{name} is for classification", f"leave it out for {self.task}")
-        elif self.reversed_weight != 1 and not self.contrast:
-            raise InputError("no norm is reversed without contrast", "leave reversed_weight out")
 
 
 def train_task(
@@ -143,17 +134,8 @@ def train_task(
 ) -> RunRecord:
     """Train what the task's name means: classification experts, or a generator.
 
-    Parameters
-    ----------
-    options
-        `StoriesTrainOptions`, or its fields as keywords: task, to, recipe, settings, stories, …
-    report, progress
-        Told where the run stands, and the bytes of a download.
-
-    Raises
-    ------
-    InputError
-        A name that means nothing, stories without the sentences, or a folder of other things.
+    `options` are `StoriesTrainOptions`, or its fields as keywords; `report` is told where the run stands,
+    `progress` the bytes of a download.
     """
     chosen = chosen_options(StoriesTrainOptions, options, fields)
     known = [ALL, TEXTS, *classification_tasks(), *generation_tasks()]
@@ -256,7 +238,7 @@ class ExpertSource(_StoriesSource):
             stories = parts[task.name]["train"]
             train += official_examples(task, stories)
             if recipe.contrast and len(task.labels) > UNRELATED:
-                train += contrast_examples(task, stories, recipe.reversed_weight, recipe.seed)
+                train += contrast_examples(task, stories, recipe.seed)
             if recipe.behaviours and not task.grounding:
                 train += behaviour_examples(task, stories)
         if UNLABELLED in recipe.sources and NORM_TASK in heads:

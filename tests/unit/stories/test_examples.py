@@ -50,7 +50,7 @@ def lessons(monkeypatch):
     """Return two turns of one kind of contrast, told by a weight of its own."""
     for name, number in (("TURNS", 2), ("RESTATED", 2), ("SWAPPED", 3)):
         monkeypatch.setattr(examples, name, number)
-    found = contrast_examples(TASK, STORIES, 1, seed=3)
+    found = contrast_examples(TASK, STORIES, seed=3)
     return lambda weight: [row for row in found if row.weight == weight]
 
 
@@ -95,7 +95,7 @@ def test_a_swapped_norm_does_not_concern(lessons):
 
 
 def test_contrast_is_a_function_of_the_seed():
-    first, again, other = (contrast_examples(TASK, STORIES, 1.0, seed) for seed in (1, 1, 9))
+    first, again, other = (contrast_examples(TASK, STORIES, seed) for seed in (1, 1, 9))
     assert first == again != other
     assert {row.weight for row in first} == {1.0, 0.4}
 
@@ -103,7 +103,7 @@ def test_contrast_is_a_function_of_the_seed():
 def test_a_norm_that_cannot_be_read_gives_no_contrast_but_a_swap():
     odd = [MoralStory("c", "Xyzzy plugh.", moral_action="M.", immoral_action="I."), *STORIES]
     assert reverse_norm("Xyzzy plugh.") is None
-    rows = contrast_examples(TASK, odd, 1.0, seed=0)
+    rows = contrast_examples(TASK, odd, seed=0)
     assert {row.label for row in rows if row.pair[1] in ("M.", "I.")} == {UNRELATED}
 
 

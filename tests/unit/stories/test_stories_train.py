@@ -304,20 +304,6 @@ def test_the_card_says_how_to_do_it_again(tmp_path, base, stories):
     assert facts["base_sha256"] == folder_checksum(base)
 
 
-def test_reversed_norms_weigh_what_they_are_told_to(tmp_path, base, stories, monkeypatch):
-    seen = []
-
-    def keep(training, base, heads, examples, *rest):
-        seen.extend(examples[0])
-        return train_classifier(training, base, heads, examples, *rest)
-
-    monkeypatch.setattr(trainer, "train_classifier", keep)
-    given = options(base, "action+norm", limit=6, reversed_weight=0.25)
-    train(given, tmp_path / "x", stories)
-    assert {row.weight for row in seen if row.turn == (0, 4)} == {0.25, 0.4}
-    assert "--set reversed_weight=0.25" in (tmp_path / "x" / "README.md").read_text()
-
-
 @pytest.mark.parametrize("kind", ["llama", "t5"])
 def test_a_generator_loads_back_and_writes(tmp_path, stories, kind):
     tiny = tiny_llama if kind == "llama" else tiny_seq2seq

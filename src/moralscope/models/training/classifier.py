@@ -1,6 +1,5 @@
 """Train classifiers: labelled pairs of several heads at once, on a body or an adapter of it."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -343,11 +342,6 @@ def train_classifier(
                 network.head.bias[slices.of(task)] = torch.tensor(values).float().mean(0)
     if training.start:
         start_from_mean(network, slices, training.start)
-    for name, weight in network.body.named_parameters():
-        # Nothing flows back below the lowest layer that learns: half the layers, less time.
-        layer = re.search(r"\.layers?\.(\d+)\.", name)
-        if layer and int(layer[1]) < training.freeze:
-            weight.requires_grad_(False)
     network.to(device)
     network.half = half
     learner = ClassifierLearner(network, tokenizer, heads, *examples, training)

@@ -27,7 +27,7 @@ def with_teacher(
 ) -> list[TrainingExample]:
     """Return the examples with what the teachers say of them as soft labels."""
     rows = list(examples)
-    teachers = [_load(folder, recipe.teacher_base) for folder in recipe.teacher]
+    teachers = [_load(folder) for folder in recipe.teacher]
     for task, head in heads.items():
         able = [teacher for teacher in teachers if task in teacher.tasks]
         indices = [
@@ -52,10 +52,8 @@ def with_teacher(
     return [row for row in rows if row.label >= 0 or row.values]
 
 
-def _load(folder: Path, base: str) -> Experts:
+def _load(folder: Path) -> Experts:
     settings = read_settings(folder)
     if (folder / "model").is_dir():
         return Experts(folder, None, "", folder.name)
-    if base:  # a copy of the teacher's base elsewhere: what the settings say of it is taken
-        return Experts(folder, Path(base).expanduser(), settings.base_sha256, folder.name)
     return Experts(folder, *resolve_base(settings.base, Store()), folder.name)

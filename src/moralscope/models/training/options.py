@@ -124,9 +124,6 @@ class ModelTraining(Schedule):
     rank: Annotated[int, Option("Rank of the adapter.", least=1, most=256)] = 16
     eight_bits: Annotated[bool, Option("Write the adapter in 8 bits, not in 16.")] = False
     max_length: Annotated[int, Option("Tokens that are read.", least=8, most=512)] = 128
-    freeze: Annotated[
-        int, Option("How many of the lowest layers stay as they are.", least=0, most=256)
-    ] = 0
     start: Annotated[
         tuple[Path, ...],
         Option("Folders of adapters to continue from; of several classifiers: from their mean."),

@@ -57,13 +57,9 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
     grid: Annotated[
         Mapping[str, Any], Option("Values to search on dev, by key of the schedule.")
     ] = field(default_factory=dict)
-    refit: Annotated[
-        str, Option("Fit only this head's last layer, on the body that is started from.")
-    ] = ""
     teacher: Annotated[
         tuple[Path, ...], Option("Folders of experts whose mean probabilities are learnt.")
     ] = ()
-    teacher_base: Annotated[str, Option("Their base, if it is not in the store: a folder.")] = ""
     teacher_share: Annotated[
         float, Option("Weight of the teacher; the labels have the rest.", least=0, most=1)
     ] = 0.5
@@ -82,10 +78,6 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
 
     def __post_init__(self) -> None:
         ClassifierTraining.__post_init__(self)
-        if self.refit and not self.start:
-            raise InputError(
-                f"refit fits the last layer of {self.refit} of existing experts", "give --start DIR"
-            )
         if self.epochs == 0 and not self.start:
             raise InputError(
                 "nothing is learnt in 0 epochs", "give --start DIR, or at least 1 epoch"
@@ -103,7 +95,7 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
         if self.model != GENERATOR:
             return
         # What only classifiers know is refused, instead of left aside.
-        for name in ("grid", "heads", "refit", "consistency", "teacher", "shares"):
+        for name in ("grid", "heads", "consistency", "teacher", "shares"):
             if asdict(self)[name]:
                 raise InputError(f"{name} is for classification", f"leave it out for {self.task}")
         if self.test:
@@ -119,19 +111,13 @@ class TrainingRecipe(ClassifierTraining, GeneratorTraining):
             )
 
     @property
-    def still(self) -> bool:
-        """Whether the body stays as it was started from."""
-        return bool(self.refit) or self.epochs == 0
-
-    @property
     def points(self) -> "list[TrainingRecipe]":
         """The recipe without its grid, or one for every point of it."""
         every = itertools.product(*self.grid.values())
         changes: list[dict[str, Any]] = [
             dict(zip(self.grid, point, strict=True)) for point in every
         ]
-        still = {"epochs": 0} if self.refit else {}
-        return [replace(self, grid={}, **{**still, **change}) for change in changes]
+        return [replace(self, grid={}, **change) for change in changes]
 
     def with_heads(self, heads: Heads) -> dict[str, Head]:
         """Return the heads of the data as this recipe has them learnt."""
@@ -208,14 +194,14 @@ def repeat_words(recipe: TrainingRecipe, chosen: TrainingRecipe) -> list[str]:
     The recipe's name, and whatever is not as its file says. Folders are named without their path.
     """
     words = [f"--recipe {recipe.name}"] if recipe.name else []
+    folders: Any = {"start": recipe.start, "teacher": recipe.teacher}
     try:
-        given: Any = {"start": recipe.start, "teacher": recipe.teacher}
-        as_named = load_recipe(type(recipe), recipe.name, **given).plain
+        as_named = load_recipe(type(recipe), recipe.name, **folders).plain
     except InputError:  # a file of the user's that is elsewhere, or none
-        as_named = type(recipe)(**given).plain
+        as_named = type(recipe)(**folders).plain
     settings = chosen.plain
     for key in settings:
-        if key in (*_FLAGS, "name", "grid", "heads", "task", "about", "paper", "teacher_base"):
+        if key in (*_FLAGS, "name", "grid", "heads", "task", "about", "paper"):
             continue
         if key == "teacher":
             names = ",".join(path.name for path in chosen.teacher)

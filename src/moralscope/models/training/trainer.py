@@ -42,7 +42,7 @@ from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Heads
 from moralscope.models.training.metrics import best_thresholds
 from moralscope.models.training.recipe import GENERATOR, TrainingRecipe, repeat_words
 from moralscope.models.training.records import History, Report
-from moralscope.models.training.refit import fit_ridge, refit_head
+from moralscope.models.training.ridge import fit_ridge
 from moralscope.stats.calibration import fit_temperature
 
 GENERATOR_SCHEMA = "moralscope.generator/1"
@@ -237,10 +237,8 @@ def _best_point(
 
 
 def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedModel:
-    """Fit what is fitted after training, on dev: a last layer, temperatures, thresholds."""
+    """Fit what is fitted after training: scales, and on dev temperatures and thresholds."""
     recipe = trained.recipe
-    if recipe.refit:
-        refit_head(learner, recipe.refit)
     fitted = {
         name: fit_ridge(learner, name) for name, head in learner.heads.items() if head.loss == RIDGE
     }
@@ -262,7 +260,7 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
         elif learner.heads[name].kind == "many":
             gold = np.array([row.values for row, _ in outputs]) > 0
             thresholds[name] = best_thresholds(gold, sigmoid(logits))
-    if recipe.still or (recipe.start and recipe.replay < 1):
+    if recipe.epochs == 0 or (recipe.start and recipe.replay < 1):
         # Few examples beside a body that is much as it was: its own thresholds hold, but those of
         # a task that has learnt new labels.
         before = read_settings(recipe.start[0])

@@ -177,17 +177,8 @@ def train_filters(
 ) -> RunRecord:
     """Train both filters in one network, write them, and say how well they do on test.
 
-    Parameters
-    ----------
-    options
-        `FilterTrainOptions`, or its fields as keywords: labelled, to, recipe, settings, …
-    report, progress
-        Told where the run stands, and the bytes of a download.
-
-    Raises
-    ------
-    InputError
-        Broken lines (by number), too few labels, or a folder of other things.
+    `options` are `FilterTrainOptions`, or its fields as keywords; `report` is told where the run stands,
+    `progress` the bytes of a download.
     """
     chosen = chosen_options(FilterTrainOptions, options, changes)
     recipe = chosen_recipe(FilterRecipe, chosen, FILTERS)

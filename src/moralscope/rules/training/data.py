@@ -153,8 +153,7 @@ def examples_at_hand(wanted: AtHand) -> TrainingData:
         for part in ("train", "dev"):
             parts[part] += organisation_examples(part, seed)[:limit]
             parts[part] += fine_replies(part)[:limit] if VERDICT in heads else []
-        if UNLABELLED in wanted.sources:
-            parts["train"] += unlabelled_pairs(seed)[:limit]
+        parts["train"] += unlabelled_pairs(seed)[:limit] if UNLABELLED in wanted.sources else []
     return TrainingData(parts, heads, names=data, counts=counts)
 
 

@@ -34,7 +34,7 @@ def trained_figures(trained: TrainedModel) -> dict[str, dict[str, float]]:
             raise InputError("there is no test part", "leave --test out")
         parts["test"] = trained.learner.on(test)
     figures = {part: _part_figures(learner, trained.thresholds) for part, learner in parts.items()}
-    if trained.recipe.still:  # the rest is as its own card says
+    if trained.recipe.epochs == 0:  # the rest is as its own card says
         figures = {
             part: {name: value for name, value in some.items() if FOUNDATIONS_TASK not in name}
             for part, some in figures.items()

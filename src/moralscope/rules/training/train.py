@@ -128,17 +128,8 @@ def train_rules(
 ) -> RunRecord:
     """Train experts for attributes, or the generator; write them, and say how well they do.
 
-    Parameters
-    ----------
-    options
-        `RulesTrainOptions`, or its fields as keywords: task, to, recipe, settings, data, …
-    report, progress
-        Told where the run stands, and the bytes of a download.
-
-    Raises
-    ------
-    InputError
-        A name that means nothing, data without the attribute, or a folder of other things.
+    `options` are `RulesTrainOptions`, or its fields as keywords; `report` is told where the run stands,
+    `progress` the bytes of a download.
     """
     chosen = chosen_options(RulesTrainOptions, options, changes)
     known = [ATTRIBUTES, *TASKS, GENERATOR]
@@ -208,10 +199,6 @@ class AttributeSource(_RulesSource):
             raise InputError("--stories and --exchanges do not work with --data", "leave them out")
         if self.exchanges and TASK not in tasks:
             raise InputError("--exchanges are for alignment", f"leave it out for {self.task}")
-        if recipe.refit and recipe.refit not in tasks:
-            raise InputError(
-                f"refit names '{recipe.refit}', which is not learnt", did_you_mean("", tasks)
-            )
         if recipe.from_file:
             file = read_annotations(self.annotations, kind=None, columns=self.columns)
             return examples_of_file(file, tasks, recipe.limit, recipe.seed)
@@ -239,7 +226,7 @@ class AttributeSource(_RulesSource):
         recipe, data = trained.recipe, trained.data
         figures = trained_figures(trained)
         part = "test" if recipe.test else "dev"
-        baselines = {} if recipe.still else baselines_of(data, part)
+        baselines = {} if recipe.epochs == 0 else baselines_of(data, part)
         learnt = {
             name: dict(Counter(row.task for row in rows)) for name, rows in data.parts.items()
         }

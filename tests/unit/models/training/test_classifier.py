@@ -183,3 +183,12 @@ def test_two_readings_that_agree_cost_nothing_and_others_their_divergence(base):
 def test_another_consistency_is_another_run(base):
     plain = learner_of(base)
     assert learner_of(base, consistency=1.0).data_sha256 != plain.data_sha256
+
+
+def test_rows_that_are_known_are_not_computed_again(base):
+    learner = learner_of(base)
+    fresh = np.concatenate(learner.dev_logits())
+    learner.module.known = {}
+    assert np.concatenate(learner.dev_logits()) == pytest.approx(fresh, abs=1e-5)
+    learner.module.body = None  # nothing is left to compute with
+    assert np.concatenate(learner.dev_logits()) == pytest.approx(fresh, abs=1e-5)

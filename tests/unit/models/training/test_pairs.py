@@ -22,7 +22,7 @@ from moralscope.models.training.distill import with_teacher
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, ClassifierTraining, Head, slices_of
 from moralscope.models.training.recipe import TrainingRecipe, load_recipe, repeat_words
 from moralscope.models.training.records import TrainingExample
-from moralscope.models.training.refit import fit_ridge
+from moralscope.models.training.ridge import fit_ridge
 from moralscope.models.training.trainer import TrainingData, replayed
 from moralscope.stats.correlation import auc
 from moralscope.stories.train import StoriesRecipe
@@ -143,7 +143,7 @@ def teacher(base, tmp_path):
     tasks = {"verdict": ("fine", "bad"), "degree": ("degree",), "severity": ("severity",)}
     kinds = {"degree": "scale", "severity": "scale"}
     settings = ExpertSettings(
-        base="tiny",
+        base=str(base),
         base_sha256=folder_checksum(base),
         tasks=tasks,
         max_length=32,
@@ -157,7 +157,7 @@ def teacher(base, tmp_path):
 def test_a_student_learns_what_its_teacher_says_beside_the_label(base, teacher):
     row = TrainingExample("verdict", ("hi", "good"), 1)
     said = Experts(teacher, base, folder_checksum(base), "x").values("verdict", [row.pair])[0]
-    recipe = TrainingRecipe(teacher=(teacher,), teacher_base=str(base), teacher_share=0.25)
+    recipe = TrainingRecipe(teacher=(teacher,), teacher_share=0.25)
     unknown = replace(row, label=-1)
     nobody_knows = replace(unknown, task="new")
     heads = {**HEADS, "new": Head(("no", "yes"))}
@@ -171,9 +171,7 @@ def test_a_student_learns_what_its_teacher_says_beside_the_label(base, teacher):
 def test_what_is_new_comes_whole_and_without_a_teacher_beside_a_replay(base, teacher):
     rows = [TrainingExample("verdict", ("hi", f"good {n}"), 1) for n in range(400)]
     new = [replace(row, group="new") for row in rows[:50]]
-    recipe = TrainingRecipe(
-        teacher=(teacher,), teacher_base=str(base), replay=0.1, whole=("new",), seed=1
-    )
+    recipe = TrainingRecipe(teacher=(teacher,), replay=0.1, whole=("new",), seed=1)
     data = replayed(TrainingData({"train": [*rows, *new, *SEVERE], "dev": rows}, HEADS), recipe)
     train, dev = data.parts["train"], data.parts["dev"]
     assert [row for row in train if row.group == "new"] == new
@@ -210,7 +208,7 @@ def test_a_network_that_learns_may_compute_in_half_precision_and_says_nearly_the
 
 
 def test_a_card_names_the_teacher_without_its_place(teacher):
-    recipe = StoriesRecipe(teacher=(teacher,), teacher_base="/somewhere")
+    recipe = StoriesRecipe(teacher=(teacher,))
     words = " ".join(repeat_words(recipe, recipe))
     assert "--set teacher=teacher" in words
     assert "/" not in words

@@ -74,7 +74,6 @@ def test_a_file_of_one_s_own_extends_a_shipped_one(write):
         ("[heads.action]\nwheight = 2", "did you mean 'weight'"),
         ("[heads]\naction = 2", "'heads', 'action' has another shape"),
         ('model = "generator"\nconsistency = 1.0', "consistency is for classification"),
-        ('refit = "action"', "give --start DIR"),
         ('extends = "paper-gird"', "did you mean 'paper-grid'"),
         ("epochs = ", "mine.toml"),
         ("x" * 3, "mine.toml"),
