@@ -134,8 +134,8 @@ def train_task(
 ) -> RunRecord:
     """Train what the task's name means: classification experts, or a generator.
 
-    `options` are `StoriesTrainOptions`, or its fields as keywords; `report` is told where the run stands,
-    `progress` the bytes of a download.
+    `options` are `StoriesTrainOptions`, or its fields as keywords; `report` is told where the run
+    stands, `progress` the bytes of a download.
     """
     chosen = chosen_options(StoriesTrainOptions, options, fields)
     known = [ALL, TEXTS, *classification_tasks(), *generation_tasks()]

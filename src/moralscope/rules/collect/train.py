@@ -177,8 +177,8 @@ def train_filters(
 ) -> RunRecord:
     """Train both filters in one network, write them, and say how well they do on test.
 
-    `options` are `FilterTrainOptions`, or its fields as keywords; `report` is told where the run stands,
-    `progress` the bytes of a download.
+    `options` are `FilterTrainOptions`, or its fields as keywords; `report` is told where the run
+    stands, `progress` the bytes of a download.
     """
     chosen = chosen_options(FilterTrainOptions, options, changes)
     recipe = chosen_recipe(FilterRecipe, chosen, FILTERS)

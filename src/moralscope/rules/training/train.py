@@ -128,8 +128,8 @@ def train_rules(
 ) -> RunRecord:
     """Train experts for attributes, or the generator; write them, and say how well they do.
 
-    `options` are `RulesTrainOptions`, or its fields as keywords; `report` is told where the run stands,
-    `progress` the bytes of a download.
+    `options` are `RulesTrainOptions`, or its fields as keywords; `report` is told where the run
+    stands, `progress` the bytes of a download.
     """
     chosen = chosen_options(RulesTrainOptions, options, changes)
     known = [ATTRIBUTES, *TASKS, GENERATOR]
