@@ -23,7 +23,7 @@ from operator import itemgetter
 import numpy as np
 
 from moralscope.axes.direction.components import principal_components, unit
-from moralscope.axes.direction.labelled import mean_difference, shrunk_discriminant
+from moralscope.axes.direction.labelled import Labels, mean_difference, shrunk_discriminant
 from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Floats, LanguageModel, Matrix
@@ -61,12 +61,12 @@ class GateFit:
 
 
 def fit_gate(
-    asking: Asking, prompts: Sequence[str], shut: Sequence[str]
+    asking: Asking, prompts: Sequence[str], shut: Sequence[str], cost: float = 4
 ) -> tuple[SteeringGate, GateFit]:
     """Fit a linear discriminant of prompts by their last state, in the layer that does it best.
 
     The limit is the middle of those at which held-out prompts are told apart best; to open wrongly
-    counts as much as to stay shut four times.
+    counts as much as to stay shut `cost` times.
     """
     model = asking.model
     layers = range(max(1, model.layers // 4), max(1, 3 * model.layers // 4) + 1)
@@ -80,17 +80,30 @@ def fit_gate(
         scores = np.empty(len(rows))
         for fold in range(_FOLDS):
             kept = folds != fold
-            scores[~kept] = rows[~kept] @ shrunk_discriminant(rows[kept], is_open[kept])
+            row, middle = _gate_row(rows[kept], is_open[kept])
+            scores[~kept] = rows[~kept] @ row - middle
         limits = np.linspace(scores.min(), scores.max(), 401)
         right = np.array([(scores[is_open] > limit).mean() for limit in limits])
         wrong = np.array([(scores[~is_open] > limit).mean() for limit in limits])
-        gain = right - 4 * wrong
+        gain = right - cost * wrong
         limit = float(limits[gain == gain.max()].mean())
         opened = [float((scores[side] > limit).mean()) for side in (is_open, ~is_open)]
-        gate = SteeringGate(layer, shrunk_discriminant(rows, is_open).astype(np.float32), limit)
+        row, middle = _gate_row(rows, is_open)
+        gate = SteeringGate(layer, row, limit + middle)
         fits.append((float(gain.max()), gate, GateFit(layer, opened[0], opened[1], len(texts))))
     _, gate, fit = max(fits, key=itemgetter(0))
     return gate, fit
+
+
+def _gate_row(rows: Floats, is_open: Labels) -> tuple[Matrix, float]:
+    """Return a discriminant along which the means lie 1 apart, and where the middle of them lies.
+
+    Those of different folds would else have their zeros and their scales in different places.
+    """
+    row = shrunk_discriminant(rows, is_open)
+    means = rows[is_open].mean(axis=0), rows[~is_open].mean(axis=0)
+    row = (row / ((means[0] - means[1]) @ row)).astype(np.float32)
+    return row, float((means[0] + means[1]) @ row.astype(np.float64) / 2)
 
 
 def middle_layers(layers: int) -> tuple[int, ...]:

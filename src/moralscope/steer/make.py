@@ -24,6 +24,7 @@ from moralscope.steer.contrasts import (
     harmless_contrasts,
     load_contrasts,
     neutral_texts,
+    open_prompts,
     shut_prompts,
 )
 from moralscope.steer.fit import (
@@ -184,7 +185,7 @@ def build_vector(
         raise InputError(f"'{model.name}' cannot be steered", "use a local model")
     layers = options.layer_numbers or middle_layers(model.layers)
     check_layers(model, layers[-1:])
-    prompts = list(dict.fromkeys(pair.prompt for pair in contrasts if pair.prompt))
+    prompts = open_prompts(options.pairs, contrasts)
     if options.gate and len(prompts) < _GATE_PROMPTS:
         problem = f"a gate is made of {_GATE_PROMPTS} prompts or more, not of {len(prompts)}"
         raise InputError(problem, "give pairs with a prompt, or leave --gate out")
