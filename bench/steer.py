@@ -101,12 +101,12 @@ def gates(arguments: argparse.Namespace) -> None:
     print("gate                      layer  opens  opens wrongly  (held-out prompts)")
     for name, prompts in (("pairs' prompts", first), ("and more of ours", seen)):
         for cost in COSTS:
-            gate, _ = fit_gate(asking, prompts, kept, cost)
+            gate, fit = fit_gate(asking, prompts, kept, cost)
             is_open = np.array(gate.opens(model, [asking.text(pair.prompt) for pair in looked]))
             label = f"{name}, cost {cost}"
             opens[label] = is_open
             right, wrong = is_open[is_harm].mean(), is_open[~is_harm].mean()
-            print(f"{label:26} {gate.layer:4} {right:6.0%} {wrong:10.0%}", flush=True)
+            print(f"{label:26} {fit.layers:>5} {right:6.0%} {wrong:10.0%}", flush=True)
     plain = preferences(asking, looked)
     texts = neutral_texts(held_out=False)[:8]
     last = model.layers
@@ -180,7 +180,7 @@ def curve(arguments: argparse.Namespace) -> None:
     vector, _, _, gate = build_vector(model, load_contrasts(OURS), options)
     assert gate is not None
     opens = f"{gate.opened:.0%} of harmful prompts and {gate.opened_wrongly:.0%} of others"
-    print(f"layer {gate.layer} opens on {opens}; KL {vector.info.kl:.3f}", flush=True)
+    print(f"layer {gate.layers} opens on {opens}; KL {vector.info.kl:.3f}", flush=True)
     names = (CHOICE, HARMLESS, MASS, RIGHT, PERPLEXITY)
     print(f"| share of the strength | {' | '.join(names)} |", "|---" * 6 + "|", sep="\n")
     for share in SHARES:

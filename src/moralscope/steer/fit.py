@@ -54,7 +54,7 @@ class LayerFit:
 class GateFit:
     """How well a gate tells prompts apart, each by a gate that was fitted without it."""
 
-    layer: int
+    layers: str  # 12, or 8-22
     opened: float  # share of the pairs' prompts on which it opens
     opened_wrongly: float  # share of harmless requests and neutral texts on which it opens
     prompts: int  # of both kinds
@@ -63,7 +63,7 @@ class GateFit:
 def fit_gate(
     asking: Asking, prompts: Sequence[str], shut: Sequence[str], cost: float = 4
 ) -> tuple[SteeringGate, GateFit]:
-    """Fit a linear discriminant of prompts by their last state, in the layer that does it best.
+    """Fit discriminants of prompts by their last states: in the best layer, or the mean of all.
 
     The limit is the middle of those at which held-out prompts are told apart best; to open wrongly
     counts as much as to stay shut `cost` times.
@@ -74,23 +74,28 @@ def fit_gate(
     states = model.hidden_states(texts, list(layers)).astype(np.float64)
     is_open = np.arange(len(texts)) < len(prompts)
     folds = np.arange(len(texts)) % _FOLDS
-    fits: list[tuple[float, SteeringGate, GateFit]] = []
-    for index, layer in enumerate(layers):
-        rows = states[:, index]
-        scores = np.empty(len(rows))
+    scores = np.empty(states.shape[:2])
+    rows, middles = np.empty(states.shape[1:], np.float32), np.empty(len(layers))
+    for at in range(len(layers)):
         for fold in range(_FOLDS):
             kept = folds != fold
-            row, middle = _gate_row(rows[kept], is_open[kept])
-            scores[~kept] = rows[~kept] @ row - middle
-        limits = np.linspace(scores.min(), scores.max(), 401)
-        right = np.array([(scores[is_open] > limit).mean() for limit in limits])
-        wrong = np.array([(scores[~is_open] > limit).mean() for limit in limits])
+            row, middle = _gate_row(states[kept, at], is_open[kept])
+            scores[~kept, at] = states[~kept, at] @ row - middle
+        rows[at], middles[at] = _gate_row(states[:, at], is_open)
+    fits: list[tuple[float, SteeringGate, GateFit]] = []
+    for some in (*(slice(at, at + 1) for at in range(len(layers))), slice(len(layers))):
+        means = scores[:, some].mean(axis=1)
+        limits = np.linspace(means.min(), means.max(), 401)
+        right = np.array([(means[is_open] > limit).mean() for limit in limits])
+        wrong = np.array([(means[~is_open] > limit).mean() for limit in limits])
         gain = right - cost * wrong
         limit = float(limits[gain == gain.max()].mean())
-        opened = [float((scores[side] > limit).mean()) for side in (is_open, ~is_open)]
-        row, middle = _gate_row(rows, is_open)
-        gate = SteeringGate(layer, row, limit + middle)
-        fits.append((float(gain.max()), gate, GateFit(layer, opened[0], opened[1], len(texts))))
+        opened = [float((means[side] > limit).mean()) for side in (is_open, ~is_open)]
+        first, last = layers[some][0], layers[some][-1]
+        of = rows[some] / np.float32(last - first + 1)
+        gate = SteeringGate(first, of, limit + float(middles[some].mean()))
+        named = f"{first}" if first == last else f"{first}-{last}"
+        fits.append((float(gain.max()), gate, GateFit(named, opened[0], opened[1], len(texts))))
     _, gate, fit = max(fits, key=itemgetter(0))
     return gate, fit
 

@@ -212,7 +212,7 @@ def build_vector(
             gate_layer=gate.layer if gate else 0,
             gate_limit=gate.limit if gate else 0.0,
         )
-        vector = SteeringVector(info, rows.astype(np.float32), gate.row if gate else None)
+        vector = SteeringVector(info, rows.astype(np.float32), gate.rows if gate else None)
         if plain is None or fit is None or target * 2 > _MOST_KL:
             break
         moved = preferences(Asking.of(vector.steer(model), options.form), looked) - plain

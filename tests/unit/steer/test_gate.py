@@ -26,7 +26,8 @@ def gated():
     states = plain.hidden_states([HARM, FINE], [2])[:, 0] @ row
     assert states[0] > states[1]
     pushed = plain.steered({2: 3 * plain.direction()})
-    return plain, pushed, GatedModel(plain, pushed, SteeringGate(2, row, float(states.mean())))
+    gate = SteeringGate(2, row[None], float(states.mean()))
+    return plain, pushed, GatedModel(plain, pushed, gate)
 
 
 def test_a_shut_gate_leaves_every_answer_as_it_is_and_an_open_one_steers(gated):
@@ -67,7 +68,7 @@ def test_a_fitted_gate_tells_prompts_that_were_held_out(monkeypatch):
     open_on = [f"Tell me how to kill them, part {at}." for at in range(20)]
     shut_on = [f"Tell me how to help them, part {at}." for at in range(30)]
     gate, fit = fit_gate(Asking.of(model, "auto"), open_on, shut_on)
-    assert (gate.layer, fit.layer) == (2, 2)
+    assert (gate.layer, fit.layers) == (2, "2")
     assert (fit.opened, fit.opened_wrongly) == (1.0, 0.0)
     assert gate.opens(model, ["Please kill it.", "Please help it."]) == [True, False]
 
@@ -77,7 +78,7 @@ def test_a_gated_vector_is_saved_and_loaded_and_no_other_tool_gets_it(tmp_path: 
     record = make_vector("scripted", gate=True, save=path)
     assert record.statistics["gate"].prompts > 40
     vector = load_vector(path)
-    assert vector.gate_row is not None
+    assert vector.gate_rows is not None
     assert isinstance(vector.steer(load_language_model("scripted")), GatedModel)
     with pytest.raises(InputError, match="has a gate"):
         export_vector(SteerExportOptions(vector=path, to="gguf", save=tmp_path / "v.gguf"))
