@@ -18,7 +18,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import itemgetter
 
 import numpy as np
 
@@ -54,7 +53,7 @@ class LayerFit:
 class GateFit:
     """How well a gate tells prompts apart, each by a gate that was fitted without it."""
 
-    layers: str  # 12, or 8-22
+    layers: str  # 12-26
     opened: float  # share of the pairs' prompts on which it opens
     opened_wrongly: float  # share of harmless requests and neutral texts on which it opens
     prompts: int  # of both kinds
@@ -63,52 +62,47 @@ class GateFit:
 def fit_gate(
     asking: Asking, prompts: Sequence[str], shut: Sequence[str], cost: float = 4
 ) -> tuple[SteeringGate, GateFit]:
-    """Fit discriminants of prompts by their last states: in the best layer, or the mean of all.
+    """Fit linear discriminants of prompts by their last states, and average them over a band.
 
     The limit is the middle of those at which held-out prompts are told apart best; to open wrongly
     counts as much as to stay shut `cost` times.
     """
     model = asking.model
-    layers = range(max(1, model.layers // 4), max(1, 3 * model.layers // 4) + 1)
+    layers = range(max(1, round(0.4 * model.layers)), max(1, round(0.85 * model.layers)) + 1)
     texts = [asking.text(prompt) for prompt in (*prompts, *shut)]
-    states = model.hidden_states(texts, list(layers)).astype(np.float64)
+    states = model.hidden_states(texts, layers).astype(np.float64)
     is_open = np.arange(len(texts)) < len(prompts)
     folds = np.arange(len(texts)) % _FOLDS
-    scores = np.empty(states.shape[:2])
-    rows, middles = np.empty(states.shape[1:], np.float32), np.empty(len(layers))
-    for at in range(len(layers)):
-        for fold in range(_FOLDS):
-            kept = folds != fold
-            row, middle = _gate_row(states[kept, at], is_open[kept])
-            scores[~kept, at] = states[~kept, at] @ row - middle
-        rows[at], middles[at] = _gate_row(states[:, at], is_open)
-    fits: list[tuple[float, SteeringGate, GateFit]] = []
-    for some in (*(slice(at, at + 1) for at in range(len(layers))), slice(len(layers))):
-        means = scores[:, some].mean(axis=1)
-        limits = np.linspace(means.min(), means.max(), 401)
-        right = np.array([(means[is_open] > limit).mean() for limit in limits])
-        wrong = np.array([(means[~is_open] > limit).mean() for limit in limits])
-        gain = right - cost * wrong
-        limit = float(limits[gain == gain.max()].mean())
-        opened = [float((means[side] > limit).mean()) for side in (is_open, ~is_open)]
-        first, last = layers[some][0], layers[some][-1]
-        of = rows[some] / np.float32(last - first + 1)
-        gate = SteeringGate(first, of, limit + float(middles[some].mean()))
-        named = f"{first}" if first == last else f"{first}-{last}"
-        fits.append((float(gain.max()), gate, GateFit(named, opened[0], opened[1], len(texts))))
-    _, gate, fit = max(fits, key=itemgetter(0))
-    return gate, fit
+    scores = np.empty(len(texts))
+    for fold in range(_FOLDS):
+        kept = folds != fold
+        rows, middle = _gate_rows(states[kept], is_open[kept])
+        scores[~kept] = (states[~kept] * rows).sum(axis=(1, 2)) - middle
+    limits = np.linspace(scores.min(), scores.max(), 401)
+    right = np.array([(scores[is_open] > limit).mean() for limit in limits])
+    wrong = np.array([(scores[~is_open] > limit).mean() for limit in limits])
+    gain = right - cost * wrong
+    limit = float(limits[gain == gain.max()].mean())
+    opened = [float((scores[side] > limit).mean()) for side in (is_open, ~is_open)]
+    rows, middle = _gate_rows(states, is_open)
+    named = f"{layers[0]}-{layers[-1]}"
+    return SteeringGate(layers[0], rows, limit + middle), GateFit(
+        named, opened[0], opened[1], len(texts)
+    )
 
 
-def _gate_row(rows: Floats, is_open: Labels) -> tuple[Matrix, float]:
-    """Return a discriminant along which the means lie 1 apart, and where the middle of them lies.
+def _gate_rows(states: Floats, is_open: Labels) -> tuple[Matrix, float]:
+    """Return discriminants of layers, and where the middle of both means lies along their sum.
 
-    Those of different folds would else have their zeros and their scales in different places.
+    Along each the means lie equally far apart: those of different folds and layers would else have
+    their zeros and their scales in different places.
     """
-    row = shrunk_discriminant(rows, is_open)
-    means = rows[is_open].mean(axis=0), rows[~is_open].mean(axis=0)
-    row = (row / ((means[0] - means[1]) @ row)).astype(np.float32)
-    return row, float((means[0] + means[1]) @ row.astype(np.float64) / 2)
+    means = states[is_open].mean(axis=0), states[~is_open].mean(axis=0)
+    rows = np.empty(states.shape[1:], np.float32)
+    for at, gap in enumerate(means[0] - means[1]):
+        row = shrunk_discriminant(states[:, at], is_open)
+        rows[at] = row / (gap @ row) / len(rows)
+    return rows, float(((means[0] + means[1]) * rows.astype(np.float64)).sum() / 2)
 
 
 def middle_layers(layers: int) -> tuple[int, ...]:
