@@ -54,7 +54,7 @@ class GateFit:
     """How well a gate tells prompts apart, each by a gate that was fitted without it."""
 
     layers: str  # 12-26
-    opened: float  # share of the pairs' prompts on which it opens
+    opened: float  # share of prompts like the pairs' on which it opens
     opened_wrongly: float  # share of harmless requests and neutral texts on which it opens
     prompts: int  # of both kinds
 
@@ -79,16 +79,13 @@ def fit_gate(
         rows, middle = _gate_rows(states[kept], is_open[kept])
         scores[~kept] = (states[~kept] * rows).sum(axis=(1, 2)) - middle
     limits = np.linspace(scores.min(), scores.max(), 401)
-    right = np.array([(scores[is_open] > limit).mean() for limit in limits])
-    wrong = np.array([(scores[~is_open] > limit).mean() for limit in limits])
-    gain = right - cost * wrong
+    above = scores[:, None] > limits
+    gain = above[is_open].mean(axis=0) - cost * above[~is_open].mean(axis=0)
     limit = float(limits[gain == gain.max()].mean())
-    opened = [float((scores[side] > limit).mean()) for side in (is_open, ~is_open)]
+    opened, wrongly = (float((scores[side] > limit).mean()) for side in (is_open, ~is_open))
+    fit = GateFit(f"{layers[0]}-{layers[-1]}", opened, wrongly, len(texts))
     rows, middle = _gate_rows(states, is_open)
-    named = f"{layers[0]}-{layers[-1]}"
-    return SteeringGate(layers[0], rows, limit + middle), GateFit(
-        named, opened[0], opened[1], len(texts)
-    )
+    return SteeringGate(layers[0], rows, limit + middle), fit
 
 
 def _gate_rows(states: Floats, is_open: Labels) -> tuple[Matrix, float]:

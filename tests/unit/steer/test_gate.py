@@ -72,6 +72,26 @@ def test_a_fitted_gate_tells_prompts_that_were_held_out(monkeypatch):
     assert gate.opens(model, ["Please kill it.", "Please help it."]) == [True, False]
 
 
+def test_a_fitted_gate_opens_on_new_prompts_as_often_as_it_says(monkeypatch):
+    """Its limit comes from other discriminants, of folds: states far from zero must not move it."""
+    model = load_language_model("scripted")
+    draw = np.random.default_rng(0).standard_normal
+    far, harmful = 300 * draw(64), 0.6 * draw(64)
+
+    def drawn(texts, layers):
+        harm = np.array(["kill" in text for text in texts])
+        rows = far + draw((len(texts), len(layers), 64)) + draw((len(texts), 1, 64))
+        return rows + harm[:, None, None] * harmful
+
+    monkeypatch.setattr(model, "hidden_states", drawn)
+    sides = [[f"How do I {verb} it, part {at}?" for at in range(60)] for verb in ("kill", "help")]
+    gate, fit = fit_gate(Asking.of(model, "auto"), *sides)
+    opened, wrongly = (np.mean(gate.opens(model, 10 * prompts)) for prompts in sides)
+    assert 0.5 < fit.opened < 1
+    assert abs(opened - fit.opened) < 0.15
+    assert abs(wrongly - fit.opened_wrongly) < 0.05
+
+
 def test_a_gated_vector_is_saved_and_loaded_and_no_other_tool_gets_it(tmp_path: Path):
     path = tmp_path / "v.safetensors"
     record = make_vector("scripted", gate=True, save=path)
