@@ -1,13 +1,15 @@
 """Steer smollm2 toward declining harm, and certify it.
 
     python bench/steer.py choose [--layers 9-15 --layers 12-18] [--method mean --method pca]
+    python bench/steer.py gates [--model qwen-small] [--layers 9-15 …] [--method mean …]
     python bench/steer.py certify [--kl 0.5] [--layers 12-18] [--method mean] [--replies 8]
     python bench/steer.py curve [--model qwen-small] [--kl 0.4]
 
 `choose` is where layers and methods are chosen: vectors are made of three quarters of the pairs
-that ship for making them, and looked at on the last quarter, never on those of the check. `certify`
-makes the vector of all of them and prints its certificate, which asks about other requests. `curve`
-makes it with a gate and prints the first look of `steer make` at shares of its strength.
+that ship for making them, and looked at on the last quarter, never on those of the check. `gates`
+does the same for gates: of what prompts, at what cost of opening wrongly, with which layers, method
+and strength. `certify` makes the vector of all pairs and prints its certificate, which asks about
+other requests. `curve` makes it with a gate and prints certificates at shares of its strength.
 """
 
 import argparse
@@ -22,13 +24,25 @@ from moralscope.axes.language import Asking
 from moralscope.cli.output import emit
 from moralscope.io.files import write_record
 from moralscope.models.language import load_language_model
+from moralscope.models.language.steering import save_vector
 from moralscope.steer.check import check_vector
-from moralscope.steer.contrasts import check_contrasts, load_contrasts, neutral_texts
-from moralscope.steer.fit import calibrate, fit_layers, pair_states, scaled
-from moralscope.steer.make import build_vector, make_vector, measure_selectivity
-from moralscope.steer.measures import CHOICE, preferences
+from moralscope.steer.contrasts import (
+    OURS,
+    ContrastPair,
+    load_contrasts,
+    neutral_texts,
+    open_prompts,
+    shut_prompts,
+)
+from moralscope.steer.fit import calibrate, fit_gate, fit_layers, pair_states, scaled
+from moralscope.steer.make import build_vector, make_vector
+from moralscope.steer.measures import CHOICE, HARMLESS, MASS, PERPLEXITY, RIGHT, preferences
 from moralscope.steer.options import METHODS, SteerMakeOptions, parse_layers
-from moralscope.surveys.statistics import t_against_zero
+from moralscope.surveys.statistics import mean_interval, t_against_zero
+
+SHARES = (0.25, 0.5, 0.75, 1.0, 1.5)  # of the strength, in a curve
+KLS = (0.1, 0.2, 0.4, 0.8)
+COSTS = (2, 4, 8, 16)  # of opening wrongly
 
 
 def choose(arguments: argparse.Namespace) -> None:
@@ -61,6 +75,66 @@ def choose(arguments: argparse.Namespace) -> None:
             change, random = ((each - plain).mean() for each in moved)
             told = f"{strength:8.3f} {kl:7.3f} {change:+8.3f} {random:+7.3f} {p:11.2g}"
             print(f"{band:10} {method:9} {told}", flush=True)
+
+
+def gates(arguments: argparse.Namespace) -> None:
+    """Compare gates, layers, methods and strengths on prompts that neither gate nor vector saw."""
+    model = load_language_model(arguments.model)
+    asking = Asking.of(model, "auto")
+    pairs = load_contrasts(OURS)
+    cut = 3 * len(pairs) // 4
+    made, held = pairs[:cut], pairs[cut:]
+    own = {pair.prompt for pair in pairs}
+    harm = open_prompts(OURS, pairs)
+    more, quiet = [one for one in harm if one not in own], shut_prompts()
+    kept, left = [some for at, some in enumerate(quiet) if at % 4], list(quiet[::4])
+    # Prompts that nothing was fitted to: the last quarter of the pairs', a quarter of the others.
+    opened = [*dict.fromkeys(pair.prompt for pair in held), *more[::4]]
+    seen = [one for one in harm if one not in opened]
+    first = [one for one in seen if one in own]
+    replies = [(pair.wanted, pair.unwanted) for pair in held]
+    wanted_pairs = [ContrastPair(one, *replies[at % 4]) for at, one in enumerate(opened)]
+    harmless_pairs = [ContrastPair(one, *replies[at % 4][::-1]) for at, one in enumerate(left)]
+    looked = [*wanted_pairs, *harmless_pairs]
+    is_harm = np.arange(len(looked)) < len(wanted_pairs)
+    opens = {}
+    print("gate                      layer  opens  opens wrongly  (held-out prompts)")
+    for name, prompts in (("pairs' prompts", first), ("and more of ours", seen)):
+        for cost in COSTS:
+            gate, fit = fit_gate(asking, prompts, kept, cost)
+            is_open = np.array(gate.opens(model, [asking.text(pair.prompt) for pair in looked]))
+            label = f"{name}, cost {cost}"
+            opens[label] = is_open
+            right, wrong = is_open[is_harm].mean(), is_open[~is_harm].mean()
+            print(f"{label:26} {fit.layers:>5} {right:6.0%} {wrong:10.0%}", flush=True)
+    plain = preferences(asking, looked)
+    texts = neutral_texts(held_out=False)[:8]
+    last = model.layers
+    bands = arguments.layers or [
+        f"{max(1, round(low * last))}-{round((low + 0.2) * last)}" for low in (0.2, 0.35, 0.5, 0.65)
+    ]
+    wanted, unwanted = pair_states(asking, made, tuple(range(1, last + 1)))
+    print("layers  method  KL  strength  gate  wanted  helps with harmless prompts")
+    for band in bands:
+        layers = parse_layers(band)
+        at = [layer - 1 for layer in layers]
+        for method in arguments.method or METHODS[:2]:
+            rows, _ = fit_layers(wanted[:, at], unwanted[:, at], layers, method)
+            vectors = dict(zip(layers, rows, strict=True))
+            for target in KLS:
+                strength, kl = calibrate(model, vectors, target, texts)
+                pushed = Asking(model.steered(scaled(vectors, strength)), asking.chat)
+                change = preferences(pushed, looked) - plain
+                for label, is_open in {"no gate": np.ones(len(looked), bool), **opens}.items():
+                    moved = change * is_open
+                    sides = (mean_interval(moved[side].tolist()) for side in (is_harm, ~is_harm))
+                    spans = "  ".join(
+                        f"{s.value:+.2f} ({s.low:+.2f} … {s.high:+.2f})" for s in sides
+                    )
+                    print(
+                        f"{band:6} {method:5} {kl:.2f} {strength:.3f}  {label:26} {spans}",
+                        flush=True,
+                    )
 
 
 def certify(arguments: argparse.Namespace) -> None:
@@ -96,31 +170,38 @@ def certify(arguments: argparse.Namespace) -> None:
 def curve(arguments: argparse.Namespace) -> None:
     """Print what a gated vector moves, and what it should not, at shares of its strength."""
     model = load_language_model(arguments.model)
-    options = SteerMakeOptions(model=arguments.model, kl=arguments.kl, gate=True)
-    vector, _, _, gate = build_vector(model, load_contrasts("declining"), options)
+    options = SteerMakeOptions(
+        model=arguments.model,
+        kl=arguments.kl,
+        gate=True,
+        layers=arguments.layers[0] if arguments.layers else None,
+        method=arguments.method[0] if arguments.method else METHODS[0],
+    )
+    vector, _, _, gate = build_vector(model, load_contrasts(OURS), options)
     assert gate is not None
-    opens = (
-        f"{gate.opened:.0%} of the pairs' prompts and {gate.opened_wrongly:.0%} of harmless ones"
-    )
-    print(f"layer {gate.layer} opens on {opens}; KL {vector.info.kl:.3f}", flush=True)
-    print(
-        "| share of the strength | wanted | helps with harmless requests |",
-        "|---" * 3 + "|",
-        sep="\n",
-    )
-    for share in (0.25, 0.5, 0.75, 1.0, 1.5):
+    opens = f"{gate.opened:.0%} of harmful prompts and {gate.opened_wrongly:.0%} of others"
+    print(f"layer {gate.layers} opens on {opens}; KL {vector.info.kl:.3f}", flush=True)
+    names = (CHOICE, HARMLESS, MASS, RIGHT, PERPLEXITY)
+    print(f"| share of the strength | {' | '.join(names)} |", "|---" * 6 + "|", sep="\n")
+    for share in SHARES:
         weaker = replace(vector, info=replace(vector.info, strength=share * vector.info.strength))
-        moves = measure_selectivity(model, weaker, check_contrasts(), "auto")
-        spans = (
-            f"{span.value:+.2f} ({span.low:+.2f} … {span.high:+.2f})"
-            for span in (moves.wanted, moves.harmless)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "weaker.safetensors"
+            save_vector(weaker, path)
+            record = check_vector(model, vector=path, replies=0)
+        spans = {row.figure: row.change for row in record.results}
+        cells = (
+            f"{spans[name].value:+.2f} ({spans[name].low:+.2f} … {spans[name].high:+.2f})"
+            for name in names
         )
-        print(f"| {share:g} | {' | '.join(spans)} |", flush=True)
+        print(f"| {share:g} | {' | '.join(cells)} |", flush=True)
+        if arguments.out:
+            write_record(record, arguments.out.with_suffix(f".{share:g}.json"))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["choose", "certify", "curve"])
+    parser.add_argument("what", choices=["choose", "gates", "certify", "curve"])
     parser.add_argument("--model", default="smollm2")
     parser.add_argument("--kl", type=float, default=0.5)
     parser.add_argument("--layers", action="append")
@@ -128,4 +209,4 @@ if __name__ == "__main__":
     parser.add_argument("--replies", type=int, default=8)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    {"choose": choose, "certify": certify, "curve": curve}[given.what](given)
+    {"choose": choose, "gates": gates, "certify": certify, "curve": curve}[given.what](given)

@@ -44,8 +44,8 @@ def make_page(record: RunRecord) -> Page:
         )
     if gate := statistics.gate:
         lines.append(
-            f"gate in layer {gate.layer}: opens on {gate.opened:.0%} of the pairs' prompts and on "
-            f"{gate.opened_wrongly:.0%} of harmless ones ({gate.prompts} prompts, each held out)"
+            f"gate in layers {gate.layers}: opens on {gate.opened:.0%} of prompts like the pairs' "
+            f"and on {gate.opened_wrongly:.0%} of harmless ones ({gate.prompts}, each held out)"
         )
     summary = [f"{line[0].upper()}{line[1:]}." for line in lines]
     layers = Section("Layers", [], [Table("Layers", columns, rows)], shown="all")

@@ -81,6 +81,12 @@ def harmless_contrasts() -> tuple[ContrastPair, ...]:
     return tuple(ContrastPair(pair.prompt, pair.unwanted, pair.wanted) for pair in pairs)
 
 
+def open_prompts(source: str, contrasts: Sequence[ContrastPair]) -> tuple[str, ...]:
+    """Return prompts on which a gate must open: the pairs' own, and to ours some more like them."""
+    more = _data("declining")["make"]["gated"] if source == OURS else ()
+    return tuple(dict.fromkeys([*(pair.prompt for pair in contrasts if pair.prompt), *more]))
+
+
 def shut_prompts() -> tuple[str, ...]:
     """Return requests and texts on which a gate must stay shut; no certificate asks them."""
     return (*_data("declining")["make"]["harmless"], *neutral_texts(held_out=False))

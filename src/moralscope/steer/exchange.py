@@ -36,7 +36,7 @@ def export_vector(options: SteerExportOptions) -> SteeringVector:
     """Write a vector for another tool, its strength multiplied in, and return it."""
     check_writable(options.save)
     vector = load_vector(options.vector)
-    if vector.gate_row is not None:
+    if vector.gate_rows is not None:
         problem = f"{options.vector} has a gate, which {options.to} files cannot hold"
         raise InputError(problem, "export a vector that was made without --gate")
     write = write_gguf if options.to == "gguf" else write_lm_eval

@@ -18,12 +18,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import itemgetter
 
 import numpy as np
 
 from moralscope.axes.direction.components import principal_components, unit
-from moralscope.axes.direction.labelled import mean_difference, shrunk_discriminant
+from moralscope.axes.direction.labelled import Labels, mean_difference, shrunk_discriminant
 from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Floats, LanguageModel, Matrix
@@ -54,43 +53,53 @@ class LayerFit:
 class GateFit:
     """How well a gate tells prompts apart, each by a gate that was fitted without it."""
 
-    layer: int
-    opened: float  # share of the pairs' prompts on which it opens
+    layers: str  # 12-26
+    opened: float  # share of prompts like the pairs' on which it opens
     opened_wrongly: float  # share of harmless requests and neutral texts on which it opens
     prompts: int  # of both kinds
 
 
 def fit_gate(
-    asking: Asking, prompts: Sequence[str], shut: Sequence[str]
+    asking: Asking, prompts: Sequence[str], shut: Sequence[str], cost: float = 4
 ) -> tuple[SteeringGate, GateFit]:
-    """Fit a linear discriminant of prompts by their last state, in the layer that does it best.
+    """Fit linear discriminants of prompts by their last states, and average them over a band.
 
     The limit is the middle of those at which held-out prompts are told apart best; to open wrongly
-    counts as much as to stay shut four times.
+    counts as much as to stay shut `cost` times.
     """
     model = asking.model
-    layers = range(max(1, model.layers // 4), max(1, 3 * model.layers // 4) + 1)
+    layers = range(max(1, round(0.4 * model.layers)), max(1, round(0.85 * model.layers)) + 1)
     texts = [asking.text(prompt) for prompt in (*prompts, *shut)]
-    states = model.hidden_states(texts, list(layers)).astype(np.float64)
+    states = model.hidden_states(texts, layers).astype(np.float64)
     is_open = np.arange(len(texts)) < len(prompts)
     folds = np.arange(len(texts)) % _FOLDS
-    fits: list[tuple[float, SteeringGate, GateFit]] = []
-    for index, layer in enumerate(layers):
-        rows = states[:, index]
-        scores = np.empty(len(rows))
-        for fold in range(_FOLDS):
-            kept = folds != fold
-            scores[~kept] = rows[~kept] @ shrunk_discriminant(rows[kept], is_open[kept])
-        limits = np.linspace(scores.min(), scores.max(), 401)
-        right = np.array([(scores[is_open] > limit).mean() for limit in limits])
-        wrong = np.array([(scores[~is_open] > limit).mean() for limit in limits])
-        gain = right - 4 * wrong
-        limit = float(limits[gain == gain.max()].mean())
-        opened = [float((scores[side] > limit).mean()) for side in (is_open, ~is_open)]
-        gate = SteeringGate(layer, shrunk_discriminant(rows, is_open).astype(np.float32), limit)
-        fits.append((float(gain.max()), gate, GateFit(layer, opened[0], opened[1], len(texts))))
-    _, gate, fit = max(fits, key=itemgetter(0))
-    return gate, fit
+    scores = np.empty(len(texts))
+    for fold in range(_FOLDS):
+        kept = folds != fold
+        rows, middle = _gate_rows(states[kept], is_open[kept])
+        scores[~kept] = (states[~kept] * rows).sum(axis=(1, 2)) - middle
+    limits = np.linspace(scores.min(), scores.max(), 401)
+    above = scores[:, None] > limits
+    gain = above[is_open].mean(axis=0) - cost * above[~is_open].mean(axis=0)
+    limit = float(limits[gain == gain.max()].mean())
+    opened, wrongly = (float((scores[side] > limit).mean()) for side in (is_open, ~is_open))
+    fit = GateFit(f"{layers[0]}-{layers[-1]}", opened, wrongly, len(texts))
+    rows, middle = _gate_rows(states, is_open)
+    return SteeringGate(layers[0], rows, limit + middle), fit
+
+
+def _gate_rows(states: Floats, is_open: Labels) -> tuple[Matrix, float]:
+    """Return discriminants of layers, and where the middle of both means lies along their sum.
+
+    Along each the means lie equally far apart: those of different folds and layers would else have
+    their zeros and their scales in different places.
+    """
+    means = states[is_open].mean(axis=0), states[~is_open].mean(axis=0)
+    rows = np.empty(states.shape[1:], np.float32)
+    for at, gap in enumerate(means[0] - means[1]):
+        row = shrunk_discriminant(states[:, at], is_open)
+        rows[at] = row / (gap @ row) / len(rows)
+    return rows, float(((means[0] + means[1]) * rows.astype(np.float64)).sum() / 2)
 
 
 def middle_layers(layers: int) -> tuple[int, ...]:

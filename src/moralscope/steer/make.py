@@ -24,6 +24,7 @@ from moralscope.steer.contrasts import (
     harmless_contrasts,
     load_contrasts,
     neutral_texts,
+    open_prompts,
     shut_prompts,
 )
 from moralscope.steer.fit import (
@@ -184,7 +185,7 @@ def build_vector(
         raise InputError(f"'{model.name}' cannot be steered", "use a local model")
     layers = options.layer_numbers or middle_layers(model.layers)
     check_layers(model, layers[-1:])
-    prompts = list(dict.fromkeys(pair.prompt for pair in contrasts if pair.prompt))
+    prompts = open_prompts(options.pairs, contrasts)
     if options.gate and len(prompts) < _GATE_PROMPTS:
         problem = f"a gate is made of {_GATE_PROMPTS} prompts or more, not of {len(prompts)}"
         raise InputError(problem, "give pairs with a prompt, or leave --gate out")
@@ -211,7 +212,7 @@ def build_vector(
             gate_layer=gate.layer if gate else 0,
             gate_limit=gate.limit if gate else 0.0,
         )
-        vector = SteeringVector(info, rows.astype(np.float32), gate.row if gate else None)
+        vector = SteeringVector(info, rows.astype(np.float32), gate.rows if gate else None)
         if plain is None or fit is None or target * 2 > _MOST_KL:
             break
         moved = preferences(Asking.of(vector.steer(model), options.form), looked) - plain

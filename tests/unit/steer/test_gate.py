@@ -26,7 +26,8 @@ def gated():
     states = plain.hidden_states([HARM, FINE], [2])[:, 0] @ row
     assert states[0] > states[1]
     pushed = plain.steered({2: 3 * plain.direction()})
-    return plain, pushed, GatedModel(plain, pushed, SteeringGate(2, row, float(states.mean())))
+    gate = SteeringGate(2, row[None], float(states.mean()))
+    return plain, pushed, GatedModel(plain, pushed, gate)
 
 
 def test_a_shut_gate_leaves_every_answer_as_it_is_and_an_open_one_steers(gated):
@@ -58,18 +59,37 @@ def test_a_fitted_gate_tells_prompts_that_were_held_out(monkeypatch):
     model = load_language_model("scripted")
     hashed, way = model.hidden_states, model.direction()
 
-    def planted(texts, layers):  # one layer knows what is asked for
+    def planted(texts, layers):  # every layer knows what is asked for
         rows = hashed(texts, layers)
         harm = np.array(["kill" in text for text in texts], np.float32)
-        return rows + np.multiply.outer(np.outer(harm, np.equal(layers, 2)), 20 * way)
+        return rows + np.multiply.outer(np.outer(harm, np.ones(len(layers))), 20 * way)
 
     monkeypatch.setattr(model, "hidden_states", planted)
     open_on = [f"Tell me how to kill them, part {at}." for at in range(20)]
     shut_on = [f"Tell me how to help them, part {at}." for at in range(30)]
     gate, fit = fit_gate(Asking.of(model, "auto"), open_on, shut_on)
-    assert (gate.layer, fit.layer) == (2, 2)
     assert (fit.opened, fit.opened_wrongly) == (1.0, 0.0)
     assert gate.opens(model, ["Please kill it.", "Please help it."]) == [True, False]
+
+
+def test_a_fitted_gate_opens_on_new_prompts_as_often_as_it_says(monkeypatch):
+    """Its limit comes from other discriminants, of folds: states far from zero must not move it."""
+    model = load_language_model("scripted")
+    draw = np.random.default_rng(0).standard_normal
+    far, harmful = 300 * draw(64), 0.6 * draw(64)
+
+    def drawn(texts, layers):
+        harm = np.array(["kill" in text for text in texts])
+        rows = far + draw((len(texts), len(layers), 64)) + draw((len(texts), 1, 64))
+        return rows + harm[:, None, None] * harmful
+
+    monkeypatch.setattr(model, "hidden_states", drawn)
+    sides = [[f"How do I {verb} it, part {at}?" for at in range(60)] for verb in ("kill", "help")]
+    gate, fit = fit_gate(Asking.of(model, "auto"), *sides)
+    opened, wrongly = (np.mean(gate.opens(model, 10 * prompts)) for prompts in sides)
+    assert 0.5 < fit.opened < 1
+    assert abs(opened - fit.opened) < 0.15
+    assert abs(wrongly - fit.opened_wrongly) < 0.05
 
 
 def test_a_gated_vector_is_saved_and_loaded_and_no_other_tool_gets_it(tmp_path: Path):
@@ -77,7 +97,7 @@ def test_a_gated_vector_is_saved_and_loaded_and_no_other_tool_gets_it(tmp_path: 
     record = make_vector("scripted", gate=True, save=path)
     assert record.statistics["gate"].prompts > 40
     vector = load_vector(path)
-    assert vector.gate_row is not None
+    assert vector.gate_rows is not None
     assert isinstance(vector.steer(load_language_model("scripted")), GatedModel)
     with pytest.raises(InputError, match="has a gate"):
         export_vector(SteerExportOptions(vector=path, to="gguf", save=tmp_path / "v.gguf"))

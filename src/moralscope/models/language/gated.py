@@ -1,9 +1,9 @@
 """A steering vector with a condition: it is added where a gate opens, and nowhere else.
 
-The gate reads the state of one layer at the end of a prompt, before anything is added (conditional
-activation steering; Lee et al. 2024). A prompt that it opens on is answered by the steered model,
-every other by the plain one, with the same weights and bit by bit as without a vector. Without a
-prompt there is nothing to read, and the gate stays shut.
+The gate reads the states of some layers at the end of a prompt, before anything is added
+(conditional activation steering; Lee et al. 2024). A prompt that it opens on is answered by the
+steered model, every other by the plain one, bit by bit as without a vector. Without a prompt there
+is nothing to read, and the gate stays shut.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,20 +21,20 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SteeringGate:
-    """Opens where the state of a layer, along a row, is above a limit."""
+    """Opens where states of layers, each along its row, add up to more than a limit."""
 
-    layer: int
-    row: Matrix
+    layer: int  # the first; the others follow it
+    rows: Matrix
     limit: float
 
     def opens(self, model: LanguageModel, prompts: Sequence[str]) -> list[bool]:
         """Say for each prompt whether the gate opens."""
-        if not any(prompts):
-            return [False] * len(prompts)
-        states = model.hidden_states(prompts, [self.layer])[:, 0].astype(np.float64)
+        layers = range(self.layer, self.layer + len(self.rows))
+        states = model.hidden_states(prompts, layers).astype(np.float64)
+        scores = (states * self.rows.astype(np.float64)).sum(axis=(1, 2))
         return [
             bool(prompt) and bool(score > self.limit)
-            for prompt, score in zip(prompts, states @ self.row.astype(np.float64), strict=True)
+            for prompt, score in zip(prompts, scores, strict=True)
         ]
 
 
@@ -46,7 +46,7 @@ class GatedModel:
         self.name, self.refs, self.usage = pushed.name, pushed.refs, plain.usage
         self.warnings: list[str] = []
         about = f"{pushed.checksum} {gate.layer} {gate.limit!r} ".encode()
-        self.checksum = sha256(about + gate.row.astype("<f4").tobytes()).hexdigest()
+        self.checksum = sha256(about + gate.rows.astype("<f4").tobytes()).hexdigest()
         self.has_chat, self.layers = plain.has_chat, plain.layers
         self.dimension, self.block_path = plain.dimension, plain.block_path
         self.prompt = plain.prompt

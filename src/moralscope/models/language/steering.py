@@ -37,7 +37,7 @@ class VectorInfo:
     kl: float  # what they then move the next word by on neutral text; NaN: never measured
     source: str  # what the vector was made of
     blocks: str = "layers"  # where the model's layers are, as other tools name them
-    gate_layer: int = 0  # whose state at the end of a prompt opens the gate; 0: there is none
+    gate_layer: int = 0  # first whose state at a prompt's end opens the gate; 0: no gate
     gate_limit: float = 0.0
 
     def __post_init__(self) -> None:
@@ -51,15 +51,15 @@ class SteeringVector:
 
     info: VectorInfo
     rows: Matrix
-    gate_row: Matrix | None = None
+    gate_rows: Matrix | None = None
 
     def __post_init__(self) -> None:
         shape = len(self.info.layers), self.info.width
         if self.rows.shape != shape or not np.isfinite(self.rows).all() or not shape[0]:
             raise InputError("a steering vector's rows do not fit its layers", _REMEDY)
-        row = self.gate_row
+        row = self.gate_rows
         if (row is None) != (self.info.gate_layer == 0) or (
-            row is not None and (row.shape != shape[1:] or not np.isfinite(row).all())
+            row is not None and (row.shape[1:] != shape[1:] or not np.isfinite(row).all())
         ):
             raise InputError("a steering vector's gate does not fit its layer", _REMEDY)
 
@@ -88,10 +88,10 @@ class SteeringVector:
     def push(self, model: LanguageModel, added: Mapping[int, Matrix]) -> LanguageModel:
         """Return the model with these rows, behind the vector's gate where it has one."""
         pushed = model.steered(added)  # refuses a layer that does not exist
-        if self.gate_row is None:
+        if self.gate_rows is None:
             return pushed
         return GatedModel(
-            model, pushed, SteeringGate(self.info.gate_layer, self.gate_row, self.info.gate_limit)
+            model, pushed, SteeringGate(self.info.gate_layer, self.gate_rows, self.info.gate_limit)
         )
 
 
@@ -112,8 +112,8 @@ def save_vector(vector: SteeringVector, path: Path) -> None:
     from safetensors.numpy import save
 
     tensors = {"rows": np.ascontiguousarray(vector.rows, dtype=np.float32)}
-    if vector.gate_row is not None:
-        tensors["gate"] = np.ascontiguousarray(vector.gate_row, dtype=np.float32)
+    if vector.gate_rows is not None:
+        tensors["gate"] = np.ascontiguousarray(vector.gate_rows, dtype=np.float32)
     metadata = {"format": FORMAT, "vector": json.dumps(asdict(vector.info))}
     write_whole(path, [save(tensors, metadata=metadata)])
 
@@ -138,6 +138,7 @@ def load_vector(path: Path) -> SteeringVector:
         if metadata.get("format") != FORMAT:
             raise refused
         info = decode(VectorInfo, json.loads(metadata["vector"]))
-        return SteeringVector(info, tensors["rows"], tensors.get("gate"))
+        gate = tensors["gate"].reshape(-1, info.width) if "gate" in tensors else None
+        return SteeringVector(info, tensors["rows"], gate)
     except (KeyError, TypeError, ValueError, RecursionError, InputError) as error:
         raise refused from error
