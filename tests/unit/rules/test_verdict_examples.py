@@ -128,7 +128,7 @@ def test_the_written_replies_are_read_once_a_part(monkeypatch):
         harmless_talk([], part)
         written_verdicts(part)
     verdict_module._reply_pairs.cache_clear()
-    files = "verdicts.yaml", "verdicts_kinds.yaml"
+    files = "verdicts.yaml", "verdicts_kinds.yaml", "verdicts_support.yaml"
     assert read == [("moralscope.rules", name) for name in files] * 2
 
 
