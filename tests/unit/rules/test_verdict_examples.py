@@ -128,7 +128,7 @@ def test_the_written_replies_are_read_once_a_part(monkeypatch):
         harmless_talk([], part)
         written_verdicts(part)
     verdict_module._reply_pairs.cache_clear()
-    files = "verdicts.yaml", "verdicts_kinds.yaml"
+    files = "verdicts.yaml", "verdicts_kinds.yaml", "verdicts_support.yaml"
     assert read == [("moralscope.rules", name) for name in files] * 2
 
 
@@ -159,6 +159,7 @@ def sentences(text):
 def test_no_sentence_written_here_stands_in_a_published_set(pattern):
     scenes = [text for _, rows in exception_sets() for text, _ in rows]
     rows = [row for row in shipped_yaml("moralscope.rules", "verdicts.yaml") if "kind" in row]
+    rows += shipped_yaml("moralscope.rules", "verdicts_support.yaml")
     replies = [row[name] for row in rows for name in ("prompt", "bad", "fine")]
     ours = set().union(*map(sentences, scenes + replies))
     files = list(Path(os.environ["MORALSCOPE_DATA"]).glob(pattern))

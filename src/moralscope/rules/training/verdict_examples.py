@@ -112,7 +112,7 @@ def written_verdicts(part: str) -> list[TrainingExample]:
 
 @cache
 def _reply_pairs(part: str) -> tuple[Mapping[str, str], ...]:
-    files = "verdicts.yaml", "verdicts_kinds.yaml"
+    files = "verdicts.yaml", "verdicts_kinds.yaml", "verdicts_support.yaml"
     rows = (row for name in files for row in enumerate(shipped_yaml("moralscope.rules", name)))
     return tuple(row for index, row in rows if (index % _DEV == 0) == (part != "train"))
 
