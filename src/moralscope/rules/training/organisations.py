@@ -61,6 +61,18 @@ class Organisation:
     rules: tuple[RulePairs, ...]
     mixed: tuple[MixedExchange, ...]
 
+    def judged(self) -> list[tuple[Exchange, set[str]]]:
+        """Return every exchange with the rule it was written for, or those that it breaks."""
+        sides = [(entry.rule, pair) for entry in self.rules for pair in entry.sides()]
+        rules = [entry.rule for entry in self.rules]
+        return [
+            *((exchange, {rule}) for rule, pair in sides for exchange in pair.values()),
+            *(
+                (Exchange(row.prompt, row.reply), {rules[at - 1] for at in row.breaks})
+                for row in self.mixed
+            ),
+        ]
+
 
 @cache
 def organisations() -> dict[str, Organisation]:
@@ -110,13 +122,7 @@ def unlabelled_pairs(seed: int) -> list[TrainingExample]:
     examples: list[TrainingExample] = []
     for house in houses:
         rules = [entry.rule for entry in house.rules]
-        exchanges = [
-            exchange
-            for entry in house.rules
-            for sides in entry.sides()
-            for exchange in sides.values()
-        ] + [Exchange(row.prompt, row.reply) for row in house.mixed]
-        for exchange in exchanges:
+        for exchange, _ in house.judged():
             for rule in (*rng.sample(rules, 2), rng.choice(rng.choice(houses).rules).rule):
                 pair = alignment_pair(rule, exchange)
                 turn = (len(examples) % _TURNS, _TURNS)
@@ -125,22 +131,15 @@ def unlabelled_pairs(seed: int) -> list[TrainingExample]:
 
 
 def _beside_others(organisation: Organisation, rng: random.Random) -> Iterator[TrainingExample]:
-    rules = [entry.rule for entry in organisation.rules]
-    judged = [
-        (exchange, {entry.rule})
-        for entry in organisation.rules
-        for sides in entry.sides()
-        for exchange in sides.values()
-    ]
-    for row in organisation.mixed:
-        exchange, broken = Exchange(row.prompt, row.reply), {rules[at - 1] for at in row.breaks}
+    rules, judged = [entry.rule for entry in organisation.rules], organisation.judged()
+    mixed = judged[-len(organisation.mixed) :]
+    for exchange, broken in mixed:
         for rule in sorted(broken):
             pair = alignment_pair(rule, exchange)
             yield TrainingExample(
                 TASK, pair, ALIGNMENTS.index("disagree"), weight=_WEIGHT, group=ORGANISATIONS
             )
-        judged += [(exchange, broken)] * _TURNS
-    for index, (exchange, but) in enumerate(judged):
+    for index, (exchange, but) in enumerate([*judged, *mixed]):
         rule = rng.choice([rule for rule in rules if rule not in but])
         yield TrainingExample(
             TASK,
