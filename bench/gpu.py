@@ -1,6 +1,7 @@
 """One GPU: how fast texts are encoded and replies audited, and how much of its peak that is.
 
-    python bench/gpu.py [--encoders minilm,mpnet] [--texts 100000] [--replies 5000]
+    python bench/gpu.py [--encoders minilm,mpnet] [--experts mpnet,large] [--texts 100000]
+        [--replies 5000]
     python bench/gpu.py --smoke          a hundredth of it, on a CPU too: does it run?
 
 The peak is measured, not read from a sheet: the best of square matrix products in the arithmetic
@@ -116,6 +117,7 @@ def main() -> None:
     """Measure what was asked for and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--encoders", default="minilm,mpnet")
+    parser.add_argument("--experts", default="minilm,mpnet,large,cascade")
     parser.add_argument("--texts", type=int, default=100_000)
     parser.add_argument("--replies", type=int, default=5_000)
     parser.add_argument("--smoke", action="store_true", help="small, and on a CPU too")
@@ -129,6 +131,7 @@ def main() -> None:
     for name in given.encoders.split(","):
         for light in (False, True):
             print(encoding(name, replies(texts), light, size), flush=True)
+    for name in given.experts.split(","):
         print(auditing(name, count, block), flush=True)
 
 
