@@ -109,9 +109,8 @@ def fine_replies(part: str) -> list[TrainingExample]:
     return [
         TrainingExample(VERDICT, (row.prompt, row.reply), VERDICTS.index(FINE), group=FINE_REPLIES)
         for organisation in organisations().values()
-        if organisation.part == part
         for row in organisation.mixed
-        if not row.breaks
+        if organisation.part == part and not row.breaks
     ]
 
 
