@@ -19,7 +19,7 @@ ROWS = yaml.safe_load((Path(__file__).parent / "exchanges.yaml").read_text("utf-
 @pytest.mark.slow
 def test_alignment_of_the_120_exchanges():
     expert, _ = alignment_expert(prepare_experts("mpnet", family=RULES, eight_bits=True))
-    rules = {rule.id: rule for rule in shipped_rulebook().rules}
+    rules = shipped_rulebook().by_id()
     pairs = [(rules[row["rule"]].text, Exchange(row["prompt"], row["reply"])) for row in ROWS]
     told = [one.label for one in Aligner(expert).align(pairs)]
     figure = f1_score([row["label"] for row in ROWS], told, average="macro")

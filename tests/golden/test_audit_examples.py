@@ -37,7 +37,7 @@ def found(auditor, prompt, reply):
 
 
 def alignment(auditor, rule, prompt, reply):
-    text = next(one.text for one in shipped_rulebook().rules if one.id == rule)
+    text = shipped_rulebook().by_id()[rule].text
     (told,) = auditor.aligner.align([(text, Exchange(prompt, reply))])
     return told
 

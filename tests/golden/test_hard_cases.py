@@ -62,7 +62,7 @@ def test_the_expert_tells_how_the_reply_stands_to_the_rule(case, experts, reques
     if case in MISSED:
         request.applymarker(pytest.mark.xfail(reason="the shipped expert misses it", strict=True))
     name, exchange, label = CASES[case]
-    rule = next(one.text for one in shipped_rulebook().rules if one.id == name)
+    rule = shipped_rulebook().by_id()[name].text
     (found,) = Aligner(alignment_expert(experts)[0]).align([(rule, exchange)])
     assert found.label == label, found.probabilities
 

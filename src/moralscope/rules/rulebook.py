@@ -49,6 +49,10 @@ class Rulebook:
     themes: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    def by_id(self) -> dict[str, RuleOfThumb]:
+        """Return the rules that have an id, by it."""
+        return {rule.id: rule for rule in self.rules if rule.id}
+
     def chosen(self, theme: str = "", foundation: str = "") -> "Rulebook":
         """Return the rules with that theme and that foundation; "" is any."""
         kept = tuple(
