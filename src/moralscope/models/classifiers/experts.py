@@ -247,11 +247,14 @@ class _UnpaddedNetwork:
 
         body = self._body = self._body or UnpaddedBody(self._weights)
         self._weights = None
-        threads = 1 if self._pool else min(int(torch.get_num_threads()), 16)
+        threads = int(torch.get_num_threads())
+        cores, threads = (self._pool.count, 1) if self._pool else (1, min(threads, 16))
         lengths = [len(row) for row in rows]
-        # A few pairs are shared out, too: whoever waits for one reply waits for all cores' work.
-        share = -(-sum(lengths) // (self._pool.count if self._pool else 1))
-        batches = list(full_batches(lengths, max(1, min(TOKENS_PER_CORE * threads, share))))
+        # Each core gets as many batches as the others. Half a text more than its share in each, or
+        # the last few texts would be one batch more, for which all other cores wait.
+        turns = 1 + sum(lengths) // (cores * threads * TOKENS_PER_CORE // 2)
+        share = sum(lengths) // (cores * turns) + max(lengths, default=0) // 2 + 1
+        batches = list(full_batches(lengths, share))
         inputs = [[rows[index] for index in batch] for batch in batches]
         run = self._pool.map if self._pool else map
         width, hidden = self._head[0].shape
