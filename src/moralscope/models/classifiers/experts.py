@@ -35,7 +35,6 @@ from moralscope.models.classifiers.saved import (
     folder_sha256,
     read_settings,
 )
-from moralscope.models.encoders.pipeline import full_batches
 from moralscope.models.fastcpu.linear import can_quantise, has_int8, quantise, speed_up, widen
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, SingleThreadPool
 from moralscope.models.fastcpu.unpadded import BodyWeights, UnpaddedBody
@@ -249,12 +248,14 @@ class _UnpaddedNetwork:
         self._weights = None
         threads = int(torch.get_num_threads())
         cores, threads = (self._pool.count, 1) if self._pool else (1, min(threads, 16))
-        lengths = [len(row) for row in rows]
-        # Each core gets as many batches as the others. Half a text more than its share in each, or
-        # the last few texts would be one batch more, for which all other cores wait.
-        turns = 1 + sum(lengths) // (cores * threads * TOKENS_PER_CORE // 2)
-        share = sum(lengths) // (cores * turns) + max(lengths, default=0) // 2 + 1
-        batches = list(full_batches(lengths, share))
+        lengths = np.array([len(row) for row in rows], dtype=np.intp)
+        # Every core gets as many batches as the others, of like size: whoever waits for one reply
+        # waits for the last of them. From long to short, so that texts of one length meet.
+        count = cores * (1 + int(lengths.sum()) // (cores * threads * TOKENS_PER_CORE // 2))
+        order = np.argsort(-lengths, kind="stable")
+        middles = np.cumsum(lengths[order]) - lengths[order] / 2
+        changes = np.flatnonzero(np.diff(middles * count // max(1, lengths.sum()))) + 1
+        batches = [batch for batch in np.split(order, changes) if len(batch)]
         inputs = [[rows[index] for index in batch] for batch in batches]
         run = self._pool.map if self._pool else map
         width, hidden = self._head[0].shape
