@@ -63,17 +63,15 @@ class Attributes:
 
     def of(self, rules: Sequence[RuleOfThumb]) -> list[RuleAttributes]:
         """Return the attributes of each rule, in order: its own, and what it lacks estimated."""
-        if len(self._guesses) > _REMEMBERED:
-            self._guesses = {}
-        guesses = self._guesses
+        guesses = self._guesses = self._guesses if len(self._guesses) <= _REMEMBERED else {}
         bare = (rule.text for rule in rules if not _is_complete(rule) and rule.text not in guesses)
         new = list(dict.fromkeys(bare))
         if new and self._experts is not None:
             none = dict.fromkeys(FOUNDATIONS, 0.0)
-            for guess in estimated_attributes(new, self._experts):
-                shares = {**none, **guess.probabilities} if guess.probabilities else {}
-                guesses[guess.rule] = RuleAttributes(
-                    **guess.scales, foundations=shares, evidence="model"
+            for one in estimated_attributes(new, self._experts):
+                shares = {**none, **one.probabilities} if one.probabilities else {}
+                guesses[one.rule] = RuleAttributes(
+                    **one.scales, foundations=shares, evidence="model"
                 )
         elif new:
             guesses.update(zip(new, self._estimates(new), strict=True))
@@ -81,9 +79,8 @@ class Attributes:
         for rule in rules:
             shares = _named(_flags(rule))
             if _is_complete(rule):
-                attributes.append(
-                    RuleAttributes(**rule.scales, foundations=shares, evidence="rulebook")
-                )
+                whole = RuleAttributes(**rule.scales, foundations=shares, evidence="rulebook")
+                attributes.append(whole)
                 continue
             guess = guesses[rule.text]
             known = {name: value for name, value in rule.scales.items() if value is not None}

@@ -246,28 +246,25 @@ class _UnpaddedNetwork:
 
         body = self._body = self._body or UnpaddedBody(self._weights)
         self._weights = None
-        threads = int(torch.get_num_threads())
-        cores, threads = (self._pool.count, 1) if self._pool else (1, min(threads, 16))
         lengths = np.array([len(row) for row in rows], dtype=np.intp)
-        # Every core gets as many batches as the others, of like size: whoever waits for one reply
-        # waits for the last of them. From long to short, so that texts of one length meet.
-        count = cores * (1 + int(lengths.sum()) // (cores * threads * TOKENS_PER_CORE // 2))
+        # Every core gets as many batches as the others, of like size: a reply waits for the last.
+        most = TOKENS_PER_CORE // 2 * min(int(torch.get_num_threads()), 16)
+        count = (self._pool.count if self._pool else 1) * (1 + int(lengths.sum()) // most)
         order = np.argsort(-lengths, kind="stable")
         middles = np.cumsum(lengths[order]) - lengths[order] / 2
         changes = np.flatnonzero(np.diff(middles * count // max(1, lengths.sum()))) + 1
-        batches = [batch for batch in np.split(order, changes) if len(batch)]
-        inputs = [[rows[index] for index in batch] for batch in batches]
+        batches = np.split(order, changes) if rows else []
         run = self._pool.map if self._pool else map
         width, hidden = self._head[0].shape
         columns = np.empty((len(rows), width), dtype=np.float32)
         pooled = np.empty((len(rows), hidden), dtype=np.float32)
 
-        def compute(batch: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
+        def compute(batch: Sequence[int]) -> tuple[Matrix, Matrix]:
             with torch.inference_mode():
-                means = torch.cat([group.mean(1) for group in body(batch)])
+                means = torch.cat([group.mean(1) for group in body([rows[i] for i in batch])])
                 return torch.nn.functional.linear(means, *self._head).numpy(), means.numpy()
 
-        for batch, part in zip(batches, run(compute, inputs), strict=True):
+        for batch, part in zip(batches, run(compute, batches), strict=True):
             columns[batch], pooled[batch] = part
         return columns, pooled
 

@@ -223,7 +223,8 @@ def test_a_long_pair_has_the_mean_of_its_windows(folder, base):
 @pytest.mark.parametrize(
     ("lengths", "count"), [([62] * 20, 4), ([150] * 20, 6), (range(20, 60), 4), ([7], 1), ([], 0)]
 )
-def test_every_core_gets_as_many_tokens_as_the_others(lengths, count):
+def test_every_core_gets_as_many_tokens_as_the_others(monkeypatch, lengths, count):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     network, batches = _UnpaddedNetwork.__new__(_UnpaddedNetwork), []
 
     def body(batch):
