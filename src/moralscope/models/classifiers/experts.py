@@ -259,7 +259,7 @@ class _UnpaddedNetwork:
         columns = np.empty((len(rows), width), dtype=np.float32)
         pooled = np.empty((len(rows), hidden), dtype=np.float32)
 
-        def compute(batch: Sequence[int]) -> tuple[Matrix, Matrix]:
+        def compute(batch: Any) -> tuple[Matrix, Matrix]:
             with torch.inference_mode():
                 means = torch.cat([group.mean(1) for group in body([rows[i] for i in batch])])
                 return torch.nn.functional.linear(means, *self._head).numpy(), means.numpy()
