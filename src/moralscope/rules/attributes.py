@@ -37,6 +37,7 @@ from moralscope.rules.verdict import TASK, alignment_pair
 LIBERTY = "liberty"
 ESTIMATED = "what experts say of a rule is an estimate, learnt from what crowd workers said"
 _NEAREST = 5
+_REMEMBERED = 10_000  # rules of which the estimates are kept: one reply after another asks anew
 _COLUMNS = ("prompt", "reply", "rule")
 
 
@@ -54,6 +55,7 @@ class Attributes:
         self._embed = embed
         self._experts = experts if experts and set(SCALES) <= set(experts.tasks) else None
         self._rows: Matrix | None = None
+        self._guesses: dict[str, RuleAttributes] = {}
         # None becomes not-a-number: what a rule lacks counts in no mean.
         self._values = np.array(
             [[*rule.scales.values(), *_flags(rule)] for rule in self._known], dtype=np.float64
@@ -61,29 +63,26 @@ class Attributes:
 
     def of(self, rules: Sequence[RuleOfThumb]) -> list[RuleAttributes]:
         """Return the attributes of each rule, in order: its own, and what it lacks estimated."""
-        bare = [rule.text for rule in rules if not _is_complete(rule)]
-        if bare and self._experts is not None:
+        guesses = self._guesses = self._guesses if len(self._guesses) <= _REMEMBERED else {}
+        bare = (rule.text for rule in rules if not _is_complete(rule) and rule.text not in guesses)
+        new = list(dict.fromkeys(bare))
+        if new and self._experts is not None:
             none = dict.fromkeys(FOUNDATIONS, 0.0)
-            guesses = [
-                RuleAttributes(
-                    **guess.scales,
-                    foundations={**none, **guess.probabilities} if guess.probabilities else {},
-                    evidence="model",
+            for one in estimated_attributes(new, self._experts):
+                shares = {**none, **one.probabilities} if one.probabilities else {}
+                guesses[one.rule] = RuleAttributes(
+                    **one.scales, foundations=shares, evidence="model"
                 )
-                for guess in estimated_attributes(bare, self._experts)
-            ]
-        else:
-            guesses = self._estimates(bare) if bare else []
-        rest = iter(guesses)
+        elif new:
+            guesses.update(zip(new, self._estimates(new), strict=True))
         attributes = []
         for rule in rules:
             shares = _named(_flags(rule))
             if _is_complete(rule):
-                attributes.append(
-                    RuleAttributes(**rule.scales, foundations=shares, evidence="rulebook")
-                )
+                whole = RuleAttributes(**rule.scales, foundations=shares, evidence="rulebook")
+                attributes.append(whole)
                 continue
-            guess = next(rest)
+            guess = guesses[rule.text]
             known = {name: value for name, value in rule.scales.items() if value is not None}
             attributes.append(
                 RuleAttributes(

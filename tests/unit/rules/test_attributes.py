@@ -51,3 +51,22 @@ def test_order_is_kept_and_nothing_known_estimates_nothing():
     found = Attributes([bare], embed=ENCODER.encode).of([bare, HELP, bare])
     assert [each.evidence for each in found] == ["neighbours", "rulebook", "neighbours"]
     assert (found[0].severity, found[0].foundations) == (None, {})
+
+
+def test_an_estimate_is_made_once_for_all_replies(monkeypatch):
+    asked = []
+
+    def embed(texts):
+        asked.extend(texts)
+        return ENCODER.encode(texts)
+
+    bare = [RuleOfThumb("Be kind."), RuleOfThumb("Be kind.", severity=2.0), RuleOfThumb("Be fair.")]
+    attributes = Attributes(RULES, embed=embed)
+    first = attributes.of(bare)
+    assert [asked.count(rule.text) for rule in bare] == [1, 1, 1]
+    assert attributes.of(bare[::-1]) == first[::-1]
+    assert first[1].severity == 2.0 != first[0].severity
+    assert asked.count("Be kind.") == 1
+    monkeypatch.setattr("moralscope.rules.attributes._REMEMBERED", 1)
+    assert attributes.of(bare) == first
+    assert asked.count("Be kind.") == 2

@@ -35,7 +35,6 @@ from moralscope.models.classifiers.saved import (
     folder_sha256,
     read_settings,
 )
-from moralscope.models.encoders.pipeline import full_batches
 from moralscope.models.fastcpu.linear import can_quantise, has_int8, quantise, speed_up, widen
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, SingleThreadPool
 from moralscope.models.fastcpu.unpadded import BodyWeights, UnpaddedBody
@@ -247,23 +246,25 @@ class _UnpaddedNetwork:
 
         body = self._body = self._body or UnpaddedBody(self._weights)
         self._weights = None
-        threads = 1 if self._pool else min(int(torch.get_num_threads()), 16)
-        lengths = [len(row) for row in rows]
-        # A few pairs are shared out, too: whoever waits for one reply waits for all cores' work.
-        share = -(-sum(lengths) // (self._pool.count if self._pool else 1))
-        batches = list(full_batches(lengths, max(1, min(TOKENS_PER_CORE * threads, share))))
-        inputs = [[rows[index] for index in batch] for batch in batches]
+        lengths = np.array([len(row) for row in rows], dtype=np.intp)
+        # Every core gets as many batches as the others, of like size: a reply waits for the last.
+        most = TOKENS_PER_CORE // 2 * min(int(torch.get_num_threads()), 16)
+        count = (self._pool.count if self._pool else 1) * (1 + int(lengths.sum()) // most)
+        order = np.argsort(-lengths, kind="stable")
+        middles = np.cumsum(lengths[order]) - lengths[order] / 2
+        changes = np.flatnonzero(np.diff(middles * count // max(1, lengths.sum()))) + 1
+        batches = np.split(order, changes) if rows else []
         run = self._pool.map if self._pool else map
         width, hidden = self._head[0].shape
         columns = np.empty((len(rows), width), dtype=np.float32)
         pooled = np.empty((len(rows), hidden), dtype=np.float32)
 
-        def compute(batch: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
+        def compute(batch: Any) -> tuple[Matrix, Matrix]:
             with torch.inference_mode():
-                means = torch.cat([group.mean(1) for group in body(batch)])
+                means = torch.cat([group.mean(1) for group in body([rows[i] for i in batch])])
                 return torch.nn.functional.linear(means, *self._head).numpy(), means.numpy()
 
-        for batch, part in zip(batches, run(compute, inputs), strict=True):
+        for batch, part in zip(batches, run(compute, batches), strict=True):
             columns[batch], pooled[batch] = part
         return columns, pooled
 

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
-from moralscope.models.classifiers.experts import Experts
+from moralscope.models.classifiers.experts import Experts, _UnpaddedNetwork
 from moralscope.models.classifiers.module import Slices, resolve_base, run_network, tokenise
 from moralscope.models.classifiers.saved import read_settings
+from moralscope.models.fastcpu.threads import SingleThreadPool
 from moralscope.models.hugging_face import folder_checksum
 
 from ....expert_makers import LABELS, save_trained, tiny_bert, trained
@@ -217,3 +218,25 @@ def test_a_long_pair_has_the_mean_of_its_windows(folder, base):
     np.testing.assert_allclose(
         experts.logits([pair])[0], experts.logits(cut.pairs).mean(0), atol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("lengths", "count"), [([62] * 20, 4), ([150] * 20, 6), (range(20, 60), 4), ([7], 1), ([], 0)]
+)
+def test_every_core_gets_as_many_tokens_as_the_others(monkeypatch, lengths, count):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    network, batches = _UnpaddedNetwork.__new__(_UnpaddedNetwork), []
+
+    def body(batch):
+        batches.append([len(row) for row in batch])
+        return [torch.full((1, len(row), 4), float(row[0])) for row in batch]
+
+    network._weights, network._body, network._pool = None, body, SingleThreadPool(2)
+    network._head = (torch.ones(3, 4), torch.zeros(3))
+    rows = [[number] * length for number, length in enumerate(lengths)]
+    columns, pooled = network.run(rows)
+    assert pooled[:, 0].tolist() == list(range(len(rows)))
+    assert columns.shape == (len(rows), 3)
+    assert len(batches) == count
+    sizes = [sum(batch) for batch in batches]
+    assert max(sizes, default=0) - min(sizes, default=0) <= max(lengths, default=0)
