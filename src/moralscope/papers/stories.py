@@ -15,7 +15,7 @@ from pathlib import Path
 from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
 from moralscope.papers import PaperRow, PaperTable, paper_row, with_outcomes
-from moralscope.stories.evaluate import TaskEvaluation, evaluate
+from moralscope.stories.evaluate import TaskEvaluation, evaluate, trained_part
 from moralscope.stories.options import SPLITS, EvaluateOptions
 from moralscope.stories.paper import PaperText, load_generation_paper, load_paper
 from moralscope.stories.reading import StoryFile
@@ -121,9 +121,7 @@ def reproduce_stories(
         show(tables[-1])
     cells: list[TaskEvaluation] = []
     for part, split in product(("test", "dev"), SPLITS):
-        suited = [
-            one for one in experts if (one.card.get("trained_on") or {}).get("split") == split
-        ]
+        suited = [one for one in experts if (trained_part(one.card) or ("",))[0] == split]
         record = evaluate(
             (suited or experts)[0], file.stories, replace(chosen, part=part, splits=(split,))
         )
