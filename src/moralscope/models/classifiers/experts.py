@@ -43,6 +43,7 @@ from moralscope.models.plain_transformer import read_body, read_tokenizer
 from moralscope.models.windows import MOST_TOKENS, Pair, Windows, mean_of_windows, token_windows
 
 log = logging.getLogger(__name__)
+_NOT_READ = "%d tokens were not read: of a long prompt or rule only the ends are, of a text %d at most"
 
 
 class _Network(Protocol):
@@ -170,7 +171,7 @@ class Experts:
         inverse = [indices.setdefault(pair, len(indices)) for pair in pairs]
         cut = self.windows(list(indices))
         if dropped := sum(windows.dropped for windows in cut):
-            log.warning("%d tokens were not read: a text has more than %d", dropped, MOST_TOKENS)
+            log.warning(_NOT_READ, dropped, MOST_TOKENS)
         flat = [pair for windows in cut for pair in windows.pairs]
         with self._tokenizing:
             rows = tokenise(self._network.tokenizer, flat, self.settings.max_length)

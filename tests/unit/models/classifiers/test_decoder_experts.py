@@ -78,6 +78,21 @@ def test_long_texts_are_read_in_windows_that_fit(experts):
     assert all(len(tokenise(experts._network.tokenizer, [p], 99)[0]) <= 32 for p in cut.pairs)
 
 
+def test_of_a_long_prompt_the_ends_are_read_and_said_so(experts, caplog):
+    pair = (f"be kind {'not ' * 40}be rude", "jo pays")  # far from the most tokens of a text
+    (cut,) = experts.windows([pair])
+    ((ends, text),) = cut.pairs
+    assert (text, ends[:7], ends[-7:]) == ("jo pays", "be kind", "be rude")
+    values = experts.values("action+norm", [pair, PAIRS[0]])
+    assert caplog.messages == [
+        f"{cut.dropped} tokens were not read: of a long prompt or rule only the ends are, "
+        "of a text 32768 at most"
+    ]
+    one, other = experts.values("action+norm", [(ends, text)]), experts.values("action+norm", PAIRS)
+    assert np.allclose(values, [one[0], other[0]], atol=1e-5)
+    assert len(caplog.messages) == 1
+
+
 def test_one_text_beside_many_rules_is_read_once(experts, monkeypatch):
     sizes = []
     body = experts._network._body
