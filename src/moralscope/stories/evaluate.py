@@ -237,12 +237,10 @@ def _drawn(stories: list[MoralStory], options: EvaluateOptions) -> list[MoralSto
 
 
 def trained_part(card: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the split and the part of it that experts learnt from; None where no card says so.
-
-    Recipes on rules learn stories by norm distance; older cards of theirs do not name the split.
-    """
+    """Return the split and the part of it that experts learnt from; None where no card says so."""
     said = card.get("trained_on")
     said = said if isinstance(said, dict) else {}
+    # Recipes on rules learn stories by norm distance; older cards of theirs do not name the split.
     stories = any(str(row).startswith(_STORIES) for row in card.get("data") or ())
     split = said.get("split") or (stories and "norm_distance")
     return (str(split), str(said.get("part", "train"))) if split else None

@@ -21,8 +21,10 @@ from moralscope.models.adapters import load_adapter, merge_tensors
 from moralscope.models.classifiers.module import (
     Slices,
     build_network,
+    has_bfloat16,
     is_decoder,
     load_body,
+    narrow,
     padding_of,
     pooled_rows,
     sigmoid,
@@ -43,7 +45,7 @@ from moralscope.models.plain_transformer import read_body, read_tokenizer
 from moralscope.models.windows import MOST_TOKENS, Pair, Windows, mean_of_windows, token_windows
 
 log = logging.getLogger(__name__)
-_NOT_READ = "%d tokens were not read: of a long prompt or rule only the ends are, of a text %d at most"
+_NOT_READ = "%d tokens were not read: of a long prompt or rule only its ends are, of texts %d"
 
 
 class _Network(Protocol):
@@ -202,6 +204,8 @@ class _PaddedNetwork:
         self._network.head.load_state_dict(_read_head(folder, width, body.config.hidden_size))
         self._network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
         self._network.requires_grad_(False)
+        if next(body.parameters()).is_cuda and has_bfloat16("cuda"):
+            narrow(body)
         speed_up(body, body.config.model_type)
 
     def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:

@@ -79,14 +79,17 @@ class LazyBackend:
     load: Callable[[], Backend]
 
 
-def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield indices grouped so that little is padded and no batch exceeds `batch_tokens`."""
+def like_length_batches(
+    lengths: Sequence[int], batch_tokens: int, least: int = 0
+) -> Iterator[list[int]]:
+    """Yield indices so that batches of `least` tokens pad little; none exceeds `batch_tokens`."""
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     batch: list[int] = []
     longest = 0
     for index in order:
         full = (len(batch) + 1) * longest > batch_tokens
-        if batch and (full or lengths[index] * _SLACK < longest):
+        short = lengths[index] * _SLACK < longest
+        if batch and (full or (short and len(batch) * longest >= least)):
             yield batch
             batch = []
         if not batch:
