@@ -51,11 +51,7 @@ _TABLES = {
     16: "consequence generation, more models",
     17: "norm generation, more models",
 }
-_TABLE_OF = {
-    "action": 4,
-    "consequence": 5,
-    "norm": 6,
-}  # where a run that the paper does not have goes
+_TABLE_OF = {"action": 4, "consequence": 5, "norm": 6}  # for runs that the paper does not have
 # What people were asked, and what the judge says of it (a share in per cent).
 _JUDGED = {
     "norm": "norm_adherence_share",
@@ -132,9 +128,6 @@ def reproduce_stories(
                 show(new)
     tables += [table for key in _MEASURED if (table := _measured(*key, cells)).rows]
 
-    def number(table: PaperTable) -> int:
-        return int("".join(filter(str.isdigit, table.name.partition(":")[0])) or 0)
-
     return RunRecord(
         "reproduce",
         seed=chosen.seed,
@@ -149,7 +142,7 @@ def reproduce_stories(
             "judge": texts.judge.name if texts.judge else None,
         },
         models=[*(one.ref for one in experts), *([texts.judge] if texts.judge else [])],
-        results=sorted(tables, key=number),
+        results=sorted(tables, key=lambda table: int(table.name.partition(":")[0].split()[1])),
         statistics=StoriesCells(tuple(replace(cell, mistakes=()) for cell in cells)),
         warnings=list(dict.fromkeys([NOT_ADVICE, _OTHER_MODEL, *warnings])),
     )

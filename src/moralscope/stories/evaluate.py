@@ -51,7 +51,6 @@ from moralscope.stories.tasks import (
 
 PARTS = ("test", "dev", ALL)
 _F1 = "f1 is that of the positive class (moral, plausible), as in the paper's own code"
-_STORIES = "Moral Stories ("  # how the line of a card on these data begins
 _CONTEXT = (
     "situation, intention and consequences are there for 6,912 of the 12,000 published stories "
     "(those that are dev or test somewhere): figures with context count these only"
@@ -241,7 +240,7 @@ def trained_part(card: Mapping[str, Any]) -> tuple[str, str] | None:
     said = card.get("trained_on")
     said = said if isinstance(said, dict) else {}
     # Recipes on rules learn stories by norm distance; older cards of theirs do not name the split.
-    stories = any(str(row).startswith(_STORIES) for row in card.get("data") or ())
+    stories = any(str(row).startswith("Moral Stories (") for row in card.get("data") or ())
     split = said.get("split") or (stories and "norm_distance")
     return (str(split), str(said.get("part", "train"))) if split else None
 

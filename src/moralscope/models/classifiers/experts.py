@@ -84,10 +84,8 @@ class Experts:
             *(SafetensorError, StoreError, OSError, ValueError, KeyError),
             *(RuntimeError, TypeError),
         ) as error:
-            line = error_line(error, 400)
-            raise InputError(
-                f"the experts in {folder} cannot be loaded ({line})", "train them again"
-            ) from error
+            problem = f"the experts in {folder} cannot be loaded ({error_line(error, 400)})"
+            raise InputError(problem, "train them again") from error
         self._lock, self._tokenizing = threading.Lock(), threading.Lock()
         self.ref = ModelRef(name, folder_sha256(folder))
         self.bits = 32

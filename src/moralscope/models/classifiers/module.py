@@ -178,8 +178,7 @@ def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:
             self.half = False  # computes in half precision, while it learns, on a CPU too
 
         def pooled(self, ids: Any, mask: Any) -> Any:
-            # A decoder sees no padding to its right: a GPU is faster without a mask.
-            seen = None if self.last and ids.is_cuda else mask
+            seen = None if self.last and ids.is_cuda else mask  # faster; padding stands behind
             rows = self.body(input_ids=ids, attention_mask=seen).last_hidden_state
             if self.last:
                 return rows[torch.arange(len(rows), device=rows.device), mask.sum(1) - 1]
@@ -229,8 +228,7 @@ def run_network(
     if module.known is not None:
         pooled = torch.tensor(pooled_rows(module, rows, padding)).to(module.head.weight.device)
         with torch.inference_mode():
-            logits: NDArray[np.float32] = module.head(pooled).cpu().numpy()
-        return logits
+            return np.asarray(module.head(pooled).cpu().numpy())
     return _run(module, rows, padding, batch_tokens)
 
 
@@ -301,5 +299,4 @@ def has_bfloat16(kind: str) -> bool:
 
     if kind == "cuda":
         return bool(torch.cuda.is_bf16_supported())
-    cpu = torch.cpu
-    return bool(cpu._is_avx512_bf16_supported() and not cpu._is_amx_tile_supported())
+    return bool(torch.cpu._is_avx512_bf16_supported() and not torch.cpu._is_amx_tile_supported())
