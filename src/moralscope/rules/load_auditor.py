@@ -39,12 +39,7 @@ from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, Trained
 from moralscope.rules.rulebook import Rulebook, shipped_rulebook
 from moralscope.rules.thresholds import GivenLimits, operating_points, read_limits
 from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
-from moralscope.rules.warrant_file import (
-    check_warrants,
-    known_warrants,
-    read_warrant,
-    warrant_path,
-)
+from moralscope.rules.warrant_file import check_warrants, known_warrants, read_warrant, warrant_path
 from moralscope.rules.writing.revision import ReplyWriter, Reviser, asking
 from moralscope.rules.writing.rule_writer import RuleWriter
 from moralscope.rules.writing.written_rules import WrittenRuleJudge
