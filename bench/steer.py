@@ -3,7 +3,7 @@
     python bench/steer.py choose [--layers 9-15 --layers 12-18] [--method mean --method pca]
     python bench/steer.py gates [--model qwen-small] [--layers 9-15 …] [--method mean …]
     python bench/steer.py certify [--kl 0.5] [--layers 12-18] [--method mean] [--replies 8]
-    python bench/steer.py curve [--model qwen-small] [--kl 0.4] [--vector V]
+    python bench/steer.py curve [--model qwen-small] [--kl 0.4] [--vector V] [--share 0.5 …]
 
 `choose` is where layers and methods are chosen: vectors are made of three quarters of the pairs
 that ship for making them, and looked at on the last quarter, never on those of the check. `gates`
@@ -227,7 +227,7 @@ def curve(arguments: argparse.Namespace) -> None:
             print(f"{name}: opens on {is_open[side].sum()} of {side.sum()} {label}", flush=True)
     names = (CHOICE, HARMLESS, MASS, RIGHT, PERPLEXITY)
     print(f"| share of the strength | {' | '.join(names)} |", "|---" * 6 + "|", sep="\n")
-    for share in SHARES:
+    for share in arguments.share or SHARES:
         weaker = replace(vector, info=replace(vector.info, strength=share * vector.info.strength))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "weaker.safetensors"
@@ -256,11 +256,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["choose", "gates", "certify", "curve"])
     parser.add_argument("--model", default="smollm2")
-    parser.add_argument("--kl", type=float, default=0.5)
+    parser.add_argument("--kl", type=float)
     parser.add_argument("--layers", action="append")
     parser.add_argument("--method", action="append", choices=METHODS)
     parser.add_argument("--replies", type=int, default=8)
     parser.add_argument("--vector", type=Path)
+    parser.add_argument("--share", type=float, action="append")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
+    if given.kl is None and given.what != "curve":
+        given.kl = 0.5
     {"choose": choose, "gates": gates, "certify": certify, "curve": curve}[given.what](given)
