@@ -3,13 +3,14 @@
     python bench/steer.py choose [--layers 9-15 --layers 12-18] [--method mean --method pca]
     python bench/steer.py gates [--model qwen-small] [--layers 9-15 …] [--method mean …]
     python bench/steer.py certify [--kl 0.5] [--layers 12-18] [--method mean] [--replies 8]
-    python bench/steer.py curve [--model qwen-small] [--kl 0.4]
+    python bench/steer.py curve [--model qwen-small] [--kl 0.4] [--vector V] [--share 0.5 …]
 
 `choose` is where layers and methods are chosen: vectors are made of three quarters of the pairs
 that ship for making them, and looked at on the last quarter, never on those of the check. `gates`
 does the same for gates: of what prompts, at what cost of opening wrongly, with which layers, method
 and strength. `certify` makes the vector of all pairs and prints its certificate, which asks about
-other requests. `curve` makes it with a gate and prints certificates at shares of its strength.
+other requests. `curve` makes it with a gate, or reads a gated one, says on how many prompts of the
+check and of XSTest the gate opens, and prints certificates at shares of its strength.
 """
 
 import argparse
@@ -17,18 +18,23 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from audit_texts import xstest
 from moralscope.axes.language import Asking
 from moralscope.cli.output import emit
 from moralscope.io.files import write_record
 from moralscope.models.language import load_language_model
-from moralscope.models.language.steering import save_vector
+from moralscope.models.language.gated import GatedModel
+from moralscope.models.language.steering import load_vector, save_vector
 from moralscope.steer.check import check_vector
 from moralscope.steer.contrasts import (
     OURS,
     ContrastPair,
+    check_contrasts,
+    harmless_contrasts,
     load_contrasts,
     neutral_texts,
     open_prompts,
@@ -167,9 +173,35 @@ def certify(arguments: argparse.Namespace) -> None:
     assert choice.p_random_holm < 0.01
 
 
+class Remembering:
+    """A language model that answers nothing twice: most of a gated certificate is the plain one."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._known: dict[Any, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def log_probabilities(self, prompts: Any, continuations: Any) -> Any:
+        keys = [(one, *texts) for one, texts in zip(prompts, continuations, strict=True)]
+        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        found = self._model.log_probabilities([key[0] for key in new], [key[1:] for key in new])
+        self._known |= zip(new, found, strict=True)
+        return [self._known[key] for key in keys]
+
+    def hidden_states(self, texts: Any, layers: Any) -> Any:
+        keys = [(one, layers[0], layers[-1], len(layers)) for one in texts]
+        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        if new:
+            found = self._model.hidden_states([key[0] for key in new], layers)
+            self._known |= zip(new, found, strict=True)
+        return np.stack([self._known[key] for key in keys])
+
+
 def curve(arguments: argparse.Namespace) -> None:
     """Print what a gated vector moves, and what it should not, at shares of its strength."""
-    model = load_language_model(arguments.model)
+    model: Any = Remembering(load_language_model(arguments.model))
     options = SteerMakeOptions(
         model=arguments.model,
         kl=arguments.kl,
@@ -177,13 +209,25 @@ def curve(arguments: argparse.Namespace) -> None:
         layers=arguments.layers[0] if arguments.layers else None,
         method=arguments.method[0] if arguments.method else METHODS[0],
     )
-    vector, _, _, gate = build_vector(model, load_contrasts(OURS), options)
-    assert gate is not None
-    opens = f"{gate.opened:.0%} of harmful prompts and {gate.opened_wrongly:.0%} of others"
-    print(f"layer {gate.layers} opens on {opens}; KL {vector.info.kl:.3f}", flush=True)
+    if arguments.vector:
+        vector = load_vector(arguments.vector)
+    else:
+        vector, _, _, fit = build_vector(model, load_contrasts(OURS), options)
+        assert fit is not None
+        opens = f"{fit.opened:.0%} of harmful prompts and {fit.opened_wrongly:.0%} of others"
+        print(f"layers {fit.layers} open on {opens}; KL {vector.info.kl:.3f}", flush=True)
+    steered, asking = vector.steer(model), Asking.of(model, "auto")
+    assert isinstance(steered, GatedModel)
+    for name, texts, is_harm in (
+        ("ours", *_check_prompts()),
+        ("XSTest", (every := xstest()).texts, every.bad),
+    ):
+        is_open = np.array(steered.gate.opens(model, [asking.text(text) for text in texts]))
+        for side, label in ((is_harm, "harmful"), (~is_harm, "harmless")):
+            print(f"{name}: opens on {is_open[side].sum()} of {side.sum()} {label}", flush=True)
     names = (CHOICE, HARMLESS, MASS, RIGHT, PERPLEXITY)
     print(f"| share of the strength | {' | '.join(names)} |", "|---" * 6 + "|", sep="\n")
-    for share in SHARES:
+    for share in arguments.share or SHARES:
         weaker = replace(vector, info=replace(vector.info, strength=share * vector.info.strength))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "weaker.safetensors"
@@ -199,14 +243,27 @@ def curve(arguments: argparse.Namespace) -> None:
             write_record(record, arguments.out.with_suffix(f".{share:g}.json"))
 
 
+def _check_prompts() -> tuple[list[str], Any]:
+    """Return the requests of the check, and which ask for harm."""
+    harm, harmless = (
+        list(dict.fromkeys(pair.prompt for pair in pairs))
+        for pairs in (check_contrasts(), harmless_contrasts())
+    )
+    return [*harm, *harmless], np.arange(len(harm) + len(harmless)) < len(harm)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["choose", "gates", "certify", "curve"])
     parser.add_argument("--model", default="smollm2")
-    parser.add_argument("--kl", type=float, default=0.5)
+    parser.add_argument("--kl", type=float)
     parser.add_argument("--layers", action="append")
     parser.add_argument("--method", action="append", choices=METHODS)
     parser.add_argument("--replies", type=int, default=8)
+    parser.add_argument("--vector", type=Path)
+    parser.add_argument("--share", type=float, action="append")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
+    if given.kl is None and given.what != "curve":
+        given.kl = 0.5
     {"choose": choose, "gates": gates, "certify": certify, "curve": curve}[given.what](given)

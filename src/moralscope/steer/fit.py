@@ -200,7 +200,7 @@ def mean_divergence(plain: Sequence[Matrix], steered: LanguageModel, texts: Sequ
     for before, after in zip(plain, steered.distributions(texts), strict=True):
         total += float((np.exp(after) * (after - before)).sum(dtype=np.float64))
         tokens += len(before)
-    return total / tokens
+    return max(total / tokens, 0.0)  # batches round differently; NaN stays NaN
 
 
 def calibrate(

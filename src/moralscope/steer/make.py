@@ -42,8 +42,9 @@ from moralscope.steer.options import SteerMakeOptions
 from moralscope.surveys.statistics import mean_interval
 
 _STAYS = 0.05  # nats by which helping with harmless requests may move
+_KL = 0.1  # of a vector whose KL is not given; with a gate, where the search begins
 _LOOKED_AT = 80  # pairs of a user's
-_MOVES = 0.8  # nats, of the prompts that made the vector: new ones move less than half as far
+_MOVES = 0.8  # nats, of the prompts that made the vector: new ones move less far
 _MOST_KL = 1.0  # at which the search for that ends
 _TRIED = 20  # prompts that the search looks at
 _GATE_PROMPTS = 10
@@ -133,7 +134,7 @@ def make_vector(
             f"this vector is not selective: it moves what is wanted by "
             f"{selectivity.wanted.value:+.2f} nats and helping with harmless requests by "
             f"{selectivity.harmless.value:+.2f}; do not use it as it is"
-            + ("" if chosen.gate else ", or make it with --gate")
+            + (", or give a smaller --kl" if chosen.gate else ", or make it with --gate")
         )
     elif max(-selectivity.harmless.low, selectivity.harmless.high) > _STAYS:
         line = "helping with harmless requests moves little, but a change of more than"
@@ -146,7 +147,7 @@ def make_vector(
             "pairs": chosen.pairs,
             "layers": list(info.layers),
             "method": info.method,
-            "kl": chosen.kl,
+            "kl": calibration.target,
             "strength": info.strength,
             "saved": str(chosen.save),
             "options": plain_options(chosen),
@@ -195,8 +196,8 @@ def build_vector(
     texts = neutral_texts(held_out=False)
     vectors = dict(zip(layers, rows, strict=True))
     looked = list({pair.prompt: pair for pair in contrasts}.values())[:_TRIED]
-    plain = preferences(asking, looked) if gate else None
-    target = options.kl
+    plain = preferences(asking, looked) if gate and options.kl is None else None
+    target = options.kl or _KL
     while True:
         strength, kl = calibrate(model, vectors, target, texts, step)
         info = VectorInfo(

@@ -142,18 +142,16 @@ class SteerMakeOptions(Options):
         ),
     ] = MEAN
     kl: Annotated[
-        float,
+        float | None,
         Option(
-            "How far the next word may move on neutral text, on average: KL in nats.",
-            least=0.001,
-            most=20,
+            "How far next words move on neutral text, in nats.", least=0.001, most=20, shown="0.1"
         ),
-    ] = 0.1
+    ] = None
     gate: Annotated[
         bool,
         Option(
-            "Steer only prompts that are like those of the pairs. --kl is then doubled until "
-            "replies to these move by 0.8 nats."
+            "Steer only prompts that are like those of the pairs. Without --kl the strength then "
+            "rises until replies to these move by 0.8 nats."
         ),
     ] = False
     save: Annotated[Path, output_option("Save the vector (safetensors).", metavar="FILE")] = Path(

@@ -105,6 +105,15 @@ def test_a_gated_vector_is_saved_and_loaded_and_no_other_tool_gets_it(tmp_path: 
         SteeringVector(vector.info, vector.rows)
 
 
+def test_a_gated_vector_keeps_the_kl_that_is_given_and_else_looks_for_one(tmp_path: Path):
+    own, given = (
+        make_vector("scripted", gate=True, kl=kl, save=tmp_path / "v.safetensors")
+        for kl in (None, 0.1)
+    )
+    assert given.statistics["calibration"].target == given.config["kl"] == 0.1
+    assert own.statistics["calibration"].target == own.config["kl"] > 0.1
+
+
 def test_pairs_without_prompts_make_no_gate(tmp_path: Path):
     table = tmp_path / "pairs.csv"
     table.write_text("wanted,unwanted\nI help.,I steal.\nI thank.,I lie.\n", "utf-8")

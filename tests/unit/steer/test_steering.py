@@ -1,6 +1,7 @@
 """Steering vectors: made at a fixed KL, saved, applied to one model alone, refused elsewhere."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from moralscope.steer.contrasts import (
     load_contrasts,
     neutral_texts,
 )
-from moralscope.steer.fit import fit_vector, scaled
+from moralscope.steer.fit import fit_vector, mean_divergence, scaled
 from moralscope.steer.make import Selectivity, make_vector
 from moralscope.surveys.batch import SurveyBatch
 from moralscope.surveys.options import SurveyOptions
@@ -68,6 +69,13 @@ def test_a_vector_moves_the_next_word_by_the_kl_that_was_asked_for(folder, made)
     assert total / tokens == pytest.approx(0.3, rel=0.1)
     assert record.statistics["calibration"].kl == pytest.approx(total / tokens, rel=1e-3)
     assert load_vector(place).info.kl == record.statistics["calibration"].kl
+
+
+@pytest.mark.parametrize(("rounding", "told"), [(1e-7, 0.0), (np.nan, np.nan)])
+def test_rounding_makes_no_divergence_negative(rounding, told):
+    plain = np.log(np.full((2, 4), 0.25))
+    steered = SimpleNamespace(distributions=lambda texts: [plain - rounding])
+    np.testing.assert_equal(mean_divergence([plain], steered, ["a text"]), told)
 
 
 def test_the_file_says_what_it_is_for(folder, made):
