@@ -15,7 +15,7 @@ from pathlib import Path
 from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
 from moralscope.papers import PaperRow, PaperTable, paper_row, with_outcomes
-from moralscope.stories.evaluate import TaskEvaluation, evaluate
+from moralscope.stories.evaluate import TaskEvaluation, evaluate, trained_part
 from moralscope.stories.options import SPLITS, EvaluateOptions
 from moralscope.stories.paper import PaperText, load_generation_paper, load_paper
 from moralscope.stories.reading import StoryFile
@@ -51,11 +51,7 @@ _TABLES = {
     16: "consequence generation, more models",
     17: "norm generation, more models",
 }
-_TABLE_OF = {
-    "action": 4,
-    "consequence": 5,
-    "norm": 6,
-}  # where a run that the paper does not have goes
+_TABLE_OF = {"action": 4, "consequence": 5, "norm": 6}  # for runs that the paper does not have
 # What people were asked, and what the judge says of it (a share in per cent).
 _JUDGED = {
     "norm": "norm_adherence_share",
@@ -121,9 +117,7 @@ def reproduce_stories(
         show(tables[-1])
     cells: list[TaskEvaluation] = []
     for part, split in product(("test", "dev"), SPLITS):
-        suited = [
-            one for one in experts if (one.card.get("trained_on") or {}).get("split") == split
-        ]
+        suited = [one for one in experts if (trained_part(one.card) or ("",))[0] == split]
         record = evaluate(
             (suited or experts)[0], file.stories, replace(chosen, part=part, splits=(split,))
         )
@@ -133,9 +127,6 @@ def reproduce_stories(
             if (new := _measured(*key, record.results)).rows:
                 show(new)
     tables += [table for key in _MEASURED if (table := _measured(*key, cells)).rows]
-
-    def number(table: PaperTable) -> int:
-        return int("".join(filter(str.isdigit, table.name.partition(":")[0])) or 0)
 
     return RunRecord(
         "reproduce",
@@ -151,7 +142,7 @@ def reproduce_stories(
             "judge": texts.judge.name if texts.judge else None,
         },
         models=[*(one.ref for one in experts), *([texts.judge] if texts.judge else [])],
-        results=sorted(tables, key=number),
+        results=sorted(tables, key=lambda table: int(table.name.partition(":")[0].split()[1])),
         statistics=StoriesCells(tuple(replace(cell, mistakes=()) for cell in cells)),
         warnings=list(dict.fromkeys([NOT_ADVICE, _OTHER_MODEL, *warnings])),
     )

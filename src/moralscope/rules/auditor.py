@@ -374,10 +374,7 @@ class Auditor:
 
     @staticmethod
     def _scored(
-        finder: Finds,
-        readings: Sequence[ReplyReading],
-        windows: Sequence[Sequence[int]],
-        top: int,
+        finder: Finds, readings: Sequence[ReplyReading], windows: Sequence[Sequence[int]], top: int
     ) -> Iterator[Found]:
         """Return the rules nearest to some windows of each reply, one list a window."""
         chosen = list(zip(readings, windows, strict=True))

@@ -19,12 +19,7 @@ from moralscope.io.documents import shipped_yaml
 from moralscope.io.tables import TableFile
 from moralscope.models.store import data_file
 from moralscope.models.training.records import TrainingExample
-from moralscope.stories.examples import (
-    BEHAVIOUR_FORMS,
-    LONGEST,
-    behaviour_examples,
-    ethics_rows,
-)
+from moralscope.stories.examples import BEHAVIOUR_FORMS, LONGEST, behaviour_examples, ethics_rows
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_task
 

@@ -18,12 +18,7 @@ from moralscope.models.store import Progress, data_file
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.heads import Head
 from moralscope.models.training.recipe import GENERATOR, TrainingRecipe, chosen_recipe
-from moralscope.models.training.records import (
-    UNLABELLED,
-    Report,
-    TextExample,
-    TrainingExample,
-)
+from moralscope.models.training.records import UNLABELLED, Report, TextExample, TrainingExample
 from moralscope.models.training.trainer import (
     TrainedModel,
     TrainingData,

@@ -119,6 +119,8 @@ def test_at_hand_alignment_and_foundations_go_into_one_adapter(tmp_path, base, d
     assert str(tmp_path) not in card
     experts = prepare_experts(str(out))
     assert experts.tasks == ("alignment", "foundations")
+    learnt = {"split": "norm_distance", "part": "train", "limit": None}
+    assert experts.card["trained_on"] == learnt  # else stories learnt would be measured on
     asked = rule_queries(["Don't lie."], "Do you?", "Yes.")
     (row,) = attributes(asked, models=prepare_attributes(str(out))).results
     assert row.alignment in ("agree", "disagree", "neither")
@@ -130,6 +132,7 @@ def test_no_epochs_give_the_mean_of_what_is_started_from(tmp_path, base, data):
     first, second, out = (tmp_path / name for name in ("first", "second", "mean"))
     for seed, folder in enumerate((first, second)):
         train(options(base, "foundations", rank=4, seed=seed), folder)
+        assert "split" not in read_settings(folder).card["trained_on"]  # no story was learnt
     still = {"rank": 4, "start": (first, second), "epochs": 0}
     record = train(options(base, "foundations", **still), out)
     one, other, mean = (

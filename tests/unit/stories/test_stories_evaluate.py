@@ -6,10 +6,12 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef
+from moralscope.models.classifiers.saved import read_settings
 from moralscope.models.classifiers.scripted import ScriptedExperts
+from moralscope.models.store import shipped_folder
 from moralscope.pages import write_report
 from moralscope.papers.stories import reproduce_stories
-from moralscope.stories.evaluate import evaluate
+from moralscope.stories.evaluate import evaluate, trained_part
 from moralscope.stories.options import EvaluateOptions
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.story import MoralStory
@@ -175,3 +177,27 @@ def test_reproduce_sets_the_tables_beside_the_paper(tmp_path):
     assert sizes["consequence classification, norm_distance", "test"] == 120
     write_report(record, tmp_path / "r.html")
     assert "Table 2: action classification, test" in (tmp_path / "r.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("folder", ["large", "rules-mpnet", "stories-mpnet"])
+def test_the_cards_of_shipped_experts_say_which_stories_they_learnt(folder):
+    assert trained_part(read_settings(shipped_folder(folder)).card) == ("norm_distance", "train")
+
+
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        (["Moral Stories (Emelin et al. 2021), MIT"], [10, 0, 10]),
+        (["annotations of MIC.csv"], [0, 0, 0]),
+    ],
+)
+def test_a_card_without_a_split_is_read_by_its_data(data, seen):
+    rules = Trained(tasks={"action": ALL["action"]})
+    rules.card = {"trained_on": {"part": "train", "limit": None}, "data": data}
+    record = reproduce_stories(StoryFile("mine", tuple(STORIES)), [rules])
+    cells = [cell for cell in record.statistics["cells"] if cell.part == "test"]
+    assert {cell.split: cell.seen for cell in cells} == dict(
+        zip(("lexical_bias", "norm_distance", "minimal_pairs"), seen, strict=True)
+    )
+    said = [line for line in record.warnings if "does not say what it was trained on" in line]
+    assert len(said) == (not any(seen))

@@ -21,8 +21,10 @@ from moralscope.models.adapters import load_adapter, merge_tensors
 from moralscope.models.classifiers.module import (
     Slices,
     build_network,
+    has_bfloat16,
     is_decoder,
     load_body,
+    narrow,
     padding_of,
     pooled_rows,
     sigmoid,
@@ -43,6 +45,7 @@ from moralscope.models.plain_transformer import read_body, read_tokenizer
 from moralscope.models.windows import MOST_TOKENS, Pair, Windows, mean_of_windows, token_windows
 
 log = logging.getLogger(__name__)
+_NOT_READ = "%d tokens were not read: of a long prompt or rule only its ends are, of texts %d"
 
 
 class _Network(Protocol):
@@ -81,10 +84,8 @@ class Experts:
             *(SafetensorError, StoreError, OSError, ValueError, KeyError),
             *(RuntimeError, TypeError),
         ) as error:
-            line = error_line(error, 400)
-            raise InputError(
-                f"the experts in {folder} cannot be loaded ({line})", "train them again"
-            ) from error
+            problem = f"the experts in {folder} cannot be loaded ({error_line(error, 400)})"
+            raise InputError(problem, "train them again") from error
         self._lock, self._tokenizing = threading.Lock(), threading.Lock()
         self.ref = ModelRef(name, folder_sha256(folder))
         self.bits = 32
@@ -170,7 +171,7 @@ class Experts:
         inverse = [indices.setdefault(pair, len(indices)) for pair in pairs]
         cut = self.windows(list(indices))
         if dropped := sum(windows.dropped for windows in cut):
-            log.warning("%d tokens were not read: a text has more than %d", dropped, MOST_TOKENS)
+            log.warning(_NOT_READ, dropped, MOST_TOKENS)
         flat = [pair for windows in cut for pair in windows.pairs]
         with self._tokenizing:
             rows = tokenise(self._network.tokenizer, flat, self.settings.max_length)
@@ -201,6 +202,8 @@ class _PaddedNetwork:
         self._network.head.load_state_dict(_read_head(folder, width, body.config.hidden_size))
         self._network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
         self._network.requires_grad_(False)
+        if next(body.parameters()).is_cuda and has_bfloat16("cuda"):
+            narrow(body)
         speed_up(body, body.config.model_type)
 
     def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:

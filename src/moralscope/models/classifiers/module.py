@@ -33,6 +33,7 @@ from moralscope.models.windows import Pair, sound
 
 KINDS = ("one", "many", "scale")
 _GPU_TOKENS = 65536
+_GPU_LEAST = 8192  # with fewer, a GPU waits for its orders: padding costs less than a batch more
 _FRAME = {"text": "Text: ", "rule": "\nRule: ", "judgment": "\nJudgment:"}  # of a decoder
 
 
@@ -82,6 +83,7 @@ def load_body(folder: Path, name: str, **options: Any) -> tuple[Any, Any]:
         body = load_model(AutoModel, folder, **{"dtype": torch.float32, **options})
         if is_decoder(body.config):
             frame_pairs(tokenizer)
+            body.config.use_cache = False  # nothing is read on: no layer copies its keys and values
     return body, tokenizer
 
 
@@ -176,7 +178,8 @@ def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:
             self.half = False  # computes in half precision, while it learns, on a CPU too
 
         def pooled(self, ids: Any, mask: Any) -> Any:
-            rows = self.body(input_ids=ids, attention_mask=mask).last_hidden_state
+            seen = None if self.last and ids.is_cuda else mask  # faster; padding stands behind
+            rows = self.body(input_ids=ids, attention_mask=seen).last_hidden_state
             if self.last:
                 return rows[torch.arange(len(rows), device=rows.device), mask.sum(1) - 1]
             share = mask.unsqueeze(-1).to(rows.dtype)
@@ -225,8 +228,7 @@ def run_network(
     if module.known is not None:
         pooled = torch.tensor(pooled_rows(module, rows, padding)).to(module.head.weight.device)
         with torch.inference_mode():
-            logits: NDArray[np.float32] = module.head(pooled).cpu().numpy()
-        return logits
+            return np.asarray(module.head(pooled).cpu().numpy())
     return _run(module, rows, padding, batch_tokens)
 
 
@@ -254,7 +256,8 @@ def _run(
     run = module.pooled if body_alone else module
     width = module.head.in_features if body_alone else module.head.out_features
     outputs = np.empty((len(rows), width), dtype=np.float32)
-    for batch in like_length_batches([len(row) for row in rows], batch_tokens):
+    least = _GPU_LEAST if device.type == "cuda" else 0
+    for batch in like_length_batches([len(row) for row in rows], batch_tokens, least):
         ids, mask = padded([rows[index] for index in batch], padding, device)
         with torch.inference_mode(), safe_precision(device, half=module.half):
             outputs[batch] = run(ids, mask).float().cpu().numpy()
@@ -280,6 +283,13 @@ def safe_precision(device: Any, *, half: bool = False) -> contextlib.AbstractCon
     return contextlib.nullcontext()
 
 
+def narrow(body: Any) -> None:
+    """Hold linear layers in what `safe_precision` rounds them to at every product: same bits."""
+    import torch
+
+    body.apply(lambda part: part.bfloat16() if type(part) is torch.nn.Linear else part)
+
+
 def has_bfloat16(kind: str) -> bool:
     """Tell whether a kind of device ("cuda", "cpu") multiplies bfloat16 faster than float32.
 
@@ -289,5 +299,4 @@ def has_bfloat16(kind: str) -> bool:
 
     if kind == "cuda":
         return bool(torch.cuda.is_bf16_supported())
-    cpu = torch.cpu
-    return bool(cpu._is_avx512_bf16_supported() and not cpu._is_amx_tile_supported())
+    return bool(torch.cpu._is_avx512_bf16_supported() and not torch.cpu._is_amx_tile_supported())

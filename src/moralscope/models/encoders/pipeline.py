@@ -79,34 +79,22 @@ class LazyBackend:
     load: Callable[[], Backend]
 
 
-def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield indices grouped so that little is padded and no batch exceeds `batch_tokens`."""
-    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+def like_length_batches(
+    lengths: Sequence[int], batch_tokens: int, least: int = 0, *, unpadded: bool = False
+) -> Iterator[list[int]]:
+    """Yield indices so that batches of `least` tokens pad little; none exceeds `batch_tokens`."""
     batch: list[int] = []
-    longest = 0
-    for index in order:
-        full = (len(batch) + 1) * longest > batch_tokens
-        if batch and (full or lengths[index] * _SLACK < longest):
+    held = longest = 0  # tokens of the batch, and of its first row
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        short = not unpadded and lengths[index] * _SLACK < longest and held >= least
+        more = lengths[index] if unpadded else longest
+        if batch and (short or held + more > batch_tokens):
             yield batch
-            batch = []
+            batch, held = [], 0
         if not batch:
             longest = max(1, lengths[index])
         batch.append(index)
-    if batch:
-        yield batch
-
-
-def full_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield indices from long to short, `batch_tokens` at most in a batch: nothing is padded."""
-    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
-    batch: list[int] = []
-    held = 0
-    for index in order:
-        if batch and held + lengths[index] > batch_tokens:
-            yield batch
-            batch, held = [], 0
-        batch.append(index)
-        held += lengths[index]
+        held += lengths[index] if unpadded else longest
     if batch:
         yield batch
 
@@ -284,8 +272,8 @@ class TextEncoder:
     def _embed_all(self, prepared: Sequence[Any], batch_tokens: int) -> Matrix:
         rows = np.empty((len(prepared), self.dimension), dtype=np.float32)
         backend = self._backend
-        group = full_batches if backend.unpadded else like_length_batches
-        batches = list(group([len(item) for item in prepared], batch_tokens))
+        lengths = [len(item) for item in prepared]
+        batches = list(like_length_batches(lengths, batch_tokens, unpadded=backend.unpadded))
         parts = backend.embed_batches([[prepared[index] for index in batch] for batch in batches])
         for batch, part in zip(batches, parts, strict=True):
             rows[batch] = part

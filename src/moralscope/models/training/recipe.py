@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 from types import GenericAlias
 from typing import Annotated, Any, ClassVar, TypeVar, get_origin
 
@@ -201,14 +202,14 @@ def repeat_words(recipe: TrainingRecipe, chosen: TrainingRecipe) -> list[str]:
         as_named = type(recipe)(**folders).plain
     settings = chosen.plain
     for key in settings:
-        if key in (*_FLAGS, "name", "grid", "heads", "task", "about", "paper"):
+        if key in (*_FLAGS, "name", "grid", "heads", "shares", "task", "about", "paper"):
             continue
         if key == "teacher":
             names = ",".join(path.name for path in chosen.teacher)
             words += [f"--set teacher={names}"] if names else []
             continue
         if settings[key] != as_named[key] or key in recipe.grid:
-            words.append(f"--set {key}={_spell(settings[key])}")
+            words.append(f"--set {quote(f'{key}={_spell(settings[key])}')}")
     for name, changes in recipe.heads.items():
         known = as_named["heads"].get(name, {})
         words += [
@@ -216,6 +217,11 @@ def repeat_words(recipe: TrainingRecipe, chosen: TrainingRecipe) -> list[str]:
             for key, value in changes.items()
             if known.get(key) != value
         ]
+    words += [
+        f"--set {quote(f'shares.{name}={share}')}"
+        for name, share in recipe.shares.items()
+        if as_named["shares"].get(name) != share
+    ]
     words.append(f"--seed {chosen.seed}")
     words += [f"--limit {chosen.limit}"] if chosen.limit else []
     words += [f"--start {path.name}" for path in chosen.start]

@@ -196,11 +196,7 @@ def _right(answers: Chances, limit: float) -> list[bool]:
 
 
 def _judge(
-    rule: str,
-    limit: float,
-    pairs: Sequence[RulePair],
-    answers: Chances,
-    alarms: SampleInterval,
+    rule: str, limit: float, pairs: Sequence[RulePair], answers: Chances, alarms: SampleInterval
 ) -> RuleWarrant:
     """Sum the pairs of a rule up: its own labels decide where there are some."""
     hits = _right(answers, limit)

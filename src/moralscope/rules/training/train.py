@@ -231,6 +231,7 @@ class AttributeSource(_RulesSource):
             name: dict(Counter(row.task for row in rows)) for name, rows in data.parts.items()
         }
         limit = f", its first {recipe.limit} stories and rules" if recipe.limit else ""
+        said = {"trained_on": {"split": SPLIT, "part": "train", "limit": recipe.limit}}
         thresholds = " and the thresholds" if FOUNDATIONS_TASK in data.heads else ""
         card = CardText(
             "Attributes of rules of thumb",
@@ -240,7 +241,7 @@ class AttributeSource(_RulesSource):
             _FIGURES,
             _LIMITS,
             beside=baselines_text(baselines),
-            facts={"baselines": baselines},
+            facts={"baselines": baselines, **(said if "moral-stories" in data.names else {})},
         )
         statistics = {"lessons": learnt, "counts": dict(data.counts), "baselines": baselines}
         return TrainingSummary(figures, card, statistics)

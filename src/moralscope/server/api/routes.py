@@ -34,10 +34,7 @@ router = APIRouter(
 )
 open_router = APIRouter(prefix="/v1", tags=["server"])
 server_router = APIRouter(
-    prefix="/v1",
-    tags=["server"],
-    dependencies=[Depends(allowed)],
-    responses=documented(401),
+    prefix="/v1", tags=["server"], dependencies=[Depends(allowed)], responses=documented(401)
 )
 
 
@@ -157,9 +154,7 @@ async def rank(request: Request, body: s.RankRequest) -> Response:
 
 
 @router.post(
-    "/audit/conversation",
-    responses=_answers("conversation"),
-    summary="Audit a conversation",
+    "/audit/conversation", responses=_answers("conversation"), summary="Audit a conversation"
 )
 async def audit_conversation(request: Request, body: s.ConversationRequest) -> Response:
     """Audit every turn of the assistant in its context, tool calls too; name the first wrong one.
@@ -217,10 +212,7 @@ def models(request: Request) -> s.ModelList:
         for status, loaded in entries
     ]
     return s.ModelList(
-        data=listed,
-        encoders=list(ENCODERS),
-        experts=list(AUDITORS),
-        generators=list(GENERATORS),
+        data=listed, encoders=list(ENCODERS), experts=list(AUDITORS), generators=list(GENERATORS)
     )
 
 

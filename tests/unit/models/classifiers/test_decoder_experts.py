@@ -4,10 +4,19 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from moralscope.core.errors import InputError, MoralscopeError, StoreError
 from moralscope.models.classifiers.experts import Experts
-from moralscope.models.classifiers.module import load_body, padded, resolve_base, tokenise
+from moralscope.models.classifiers.module import (
+    build_network,
+    load_body,
+    narrow,
+    padded,
+    pooled_rows,
+    resolve_base,
+    tokenise,
+)
 from moralscope.models.fastcpu.linear import has_int8
 from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.training.heads import ClassifierTraining
@@ -56,6 +65,34 @@ def test_the_last_token_is_read_whatever_stands_beside_it_in_the_batch(learner):
     assert np.allclose(alone, together, atol=1e-5)
 
 
+def test_padding_to_the_right_needs_no_mask(learner):
+    ids, mask = padded(tokenise(learner.tokenizer, PAIRS, 32), 0, "cpu")
+    ends = mask.sum(1) - 1
+    rows = learner.module.body(input_ids=ids).last_hidden_state  # as on a GPU
+    plain = rows[range(len(ids)), ends].detach().numpy()
+    assert np.allclose(plain, learner.module.pooled(ids, mask).detach().numpy(), atol=1e-5)
+
+
+def test_no_layer_keeps_what_it_computed(base):
+    body, _ = load_body(base, "tiny")
+    with torch.inference_mode():
+        assert body(torch.tensor([[1, 2]])).past_key_values is None
+
+
+@pytest.mark.parametrize("make", [tiny_bert, tiny_decoder])
+def test_what_a_gpu_holds_in_bfloat16_it_rounded_there_before(make, tmp_path):
+    body, tokenizer = load_body(make(tmp_path / "base"), "tiny")
+    network = build_network(body, 3).eval().requires_grad_(False)
+    network.half = True  # as on a GPU: `safe_precision` rounds both factors of every product
+    rows = tokenise(tokenizer, PAIRS, 32)
+    before = pooled_rows(network, rows, 0)
+    narrow(body)
+    assert np.array_equal(before, pooled_rows(network, rows, 0))
+    kinds = {type(m): m.weight.dtype for m in body.modules() if hasattr(m, "weight")}
+    assert kinds[torch.nn.Linear] == torch.bfloat16
+    assert kinds[torch.nn.Embedding] == network.head.weight.dtype == torch.float32
+
+
 def test_an_encoder_is_read_as_before(tmp_path):
     body, tokenizer = load_body(tiny_bert(tmp_path / "bert"), "tiny")
     assert tokenizer.decode(tokenizer("friend pays")["input_ids"]) == "[CLS] friend pays [SEP]"
@@ -76,6 +113,21 @@ def test_long_texts_are_read_in_windows_that_fit(experts):
     (cut,) = experts.windows([("be kind", "jo pays al " * 30)])
     assert len(cut.pairs) > 1
     assert all(len(tokenise(experts._network.tokenizer, [p], 99)[0]) <= 32 for p in cut.pairs)
+
+
+def test_of_a_long_prompt_the_ends_are_read_and_said_so(experts, caplog):
+    pair = (f"be kind {'not ' * 40}be rude", "jo pays")  # far from the most tokens of a text
+    (cut,) = experts.windows([pair])
+    ((ends, text),) = cut.pairs
+    assert (text, ends[:7], ends[-7:]) == ("jo pays", "be kind", "be rude")
+    values = experts.values("action+norm", [pair, PAIRS[0]])
+    assert caplog.messages == [
+        f"{cut.dropped} tokens were not read: of a long prompt or rule only its ends are, "
+        "of texts 32768"
+    ]
+    one, other = experts.values("action+norm", [(ends, text)]), experts.values("action+norm", PAIRS)
+    assert np.allclose(values, [one[0], other[0]], atol=1e-5)
+    assert len(caplog.messages) == 1
 
 
 def test_one_text_beside_many_rules_is_read_once(experts, monkeypatch):

@@ -64,6 +64,14 @@ def test_batches_hold_every_place_once_and_stay_small(lengths, batch_tokens):
         assert len(batch) == 1 or len(batch) * longest <= batch_tokens
 
 
+def test_a_batch_with_room_takes_shorter_texts_and_fewer_batches_come():
+    lengths = [40, 38, 30, 20, 11, 10]
+    assert len(list(like_length_batches(lengths, 1000))) == 4
+    assert list(like_length_batches(lengths, 1000, 100)) == [[0, 1, 2], [3, 4, 5]]
+    assert list(like_length_batches(lengths, 1000, 500)) == [[0, 1, 2, 3, 4, 5]]
+    assert [len(batch) for batch in like_length_batches(lengths, 120, 500)] == [3, 3]
+
+
 def test_minilm_gives_the_rows_of_sentence_transformers(minilm, minilm_folder):
     from sentence_transformers import SentenceTransformer
 

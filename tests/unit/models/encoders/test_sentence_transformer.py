@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from moralscope.models.encoders import sentence_transformer
-from moralscope.models.encoders.pipeline import full_batches
+from moralscope.models.encoders.pipeline import like_length_batches
 from moralscope.models.encoders.sentence_transformer import (
     SentenceTransformerBackend,
     precision,
@@ -71,7 +71,7 @@ def test_padding_is_masked_and_rows_come_back_as_float32():
     assert rows.tolist() == [[6.0], [4.0]]
 
 
-def test_full_batches_hold_every_place_once_from_long_to_short():
+def test_unpadded_batches_hold_every_place_once_from_long_to_short():
     lengths = [3, 50, 7, 7, 1, 20, 9]
-    batches = list(full_batches(lengths, 24))
+    batches = list(like_length_batches(lengths, 24, unpadded=True))
     assert batches == [[1], [5], [6, 2, 3], [0, 4]]

@@ -220,6 +220,8 @@ def test_what_nobody_labels_asks_for_a_teacher_and_a_card_stays_short(teacher):
     recipe = load_recipe(StoriesRecipe, "exceptions", [f"teacher={teacher}"])
     words = repeat_words(recipe, recipe)
     assert words == ["--recipe exceptions", "--set teacher=teacher", "--seed 8"]
+    more = replace(recipe, shares={**recipe.shares, "degree exceptions": 0.25})
+    assert "--set 'shares.degree exceptions=0.25'" in repeat_words(more, more)
 
 
 def test_a_trained_retriever_is_told_in_the_settings(teacher):
