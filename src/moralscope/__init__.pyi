@@ -413,7 +413,7 @@ class _MakeVectorKeywords(TypedDict, total=False):
     pairs: str | pathlib.Path
     layers: str | None
     method: str
-    kl: float
+    kl: float | None
     gate: bool
     save: pathlib.Path
     seed: int
