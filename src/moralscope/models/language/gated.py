@@ -29,6 +29,8 @@ class SteeringGate:
 
     def opens(self, model: LanguageModel, prompts: Sequence[str]) -> list[bool]:
         """Say for each prompt whether the gate opens."""
+        if not any(prompts):
+            return [False] * len(prompts)
         layers = range(self.layer, self.layer + len(self.rows))
         states = model.hidden_states(prompts, layers).astype(np.float64)
         scores = (states * self.rows.astype(np.float64)).sum(axis=(1, 2))

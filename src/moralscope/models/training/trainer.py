@@ -213,7 +213,7 @@ def _best_point(
     points = recipe.points
     heads = recipe.with_heads(data.heads)
     train = data.parts["train"]
-    if recipe.teacher:
+    if recipe.teacher and any(point.epochs for point in points):
         train = with_teacher(train, heads, recipe)
     examples = (train, data.parts["dev"])
     for number, point in enumerate(points):

@@ -131,7 +131,7 @@ def unlabelled_pairs(seed: int) -> list[TrainingExample]:
 
 def _beside_others(organisation: Organisation, rng: random.Random) -> Iterator[TrainingExample]:
     rules, judged = [entry.rule for entry in organisation.rules], organisation.judged()
-    mixed = judged[-len(organisation.mixed) :]
+    mixed = judged[len(judged) - len(organisation.mixed) :]
     for exchange, broken in mixed:
         for rule in sorted(broken):
             pair = alignment_pair(rule, exchange)
