@@ -1,6 +1,6 @@
 """Set the axes beside people and write what was measured: `src/moralscope/axes/data/people.json`.
 
-    MORALSCOPE_DATA=… python bench/judge_people.py [--judge] [--check]
+    MORALSCOPE_DATA=… python bench/judge_people.py [--judge [mpnet|minilm|large]] [--check]
 
 For every axis on every stored encoder: Pearson's r with people's yes rates. For the judge besides
 
@@ -13,8 +13,8 @@ For every axis on every stored encoder: Pearson's r with people's yes rates. For
   that had no part in line or width (leave one out, and inside it leave one out again).
 
 The ratings stay where they are: the file gets a few numbers an axis. Run it whenever weights of
-experts change: `--judge` measures the judge alone, in a minute, and keeps what is known of the
-other axes. `--check` writes nothing and fails where the file is not what would be written.
+experts change: `--judge` measures the judge alone, on `mpnet` in a minute, on `large` on a GPU, and
+keeps what is known of the others. `--check` writes nothing and fails where the file is not what would be written.
 """
 
 import json
@@ -30,6 +30,7 @@ from moralscope.axes.measured import LEVEL, PeopleYes, people_split
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.ratings import Ratings, read_ratings
 from moralscope.axes.wordings import wordings
+from moralscope.models.options import LARGE
 from moralscope.models.store import data_file
 from moralscope.stats.correlation import correlate
 from moralscope.stories.degree_examples import exception_sets
@@ -40,7 +41,7 @@ from moralscope.stories.splits import official_parts
 PLACE = Path(__file__).parents[1] / "src/moralscope/axes/data/people.json"
 ENCODERS = ("minilm", "mpnet", "use-lite")
 ASKED = [
-    *(AxisOptions(axis="judge", experts=base, wordings=1) for base in BASES),
+    *(AxisOptions(axis="judge", experts=base, wordings=1) for base in (*BASES, LARGE)),
     *(AxisOptions(axis="choice", encoder=name) for name in ENCODERS),
     *(
         AxisOptions(axis="direction", encoder=name, fit=fit)
@@ -198,10 +199,11 @@ def judge_numbers(experts: ExpertSet, ratings: Ratings) -> dict[str, object]:
 
 def main() -> None:
     ratings = read_ratings(data("human/yes_no_visible_half.csv"))
-    alone = "--judge" in sys.argv
-    rows = []
+    only = [name for name in (*BASES, LARGE) if name in sys.argv] or [*BASES, LARGE]
+    known = json.loads(PLACE.read_text("utf-8"))["measured"] if "--judge" in sys.argv else []
+    rows = {(row["axis"], row["model"], row.get("fit")): row for row in known}
     for options in ASKED:
-        if alone and options.axis != "judge":
+        if known and (options.axis != "judge" or options.experts not in only):
             continue
         axis = build_axis(options)
         card = axis.card
@@ -221,14 +223,11 @@ def main() -> None:
             row["people"] = agreement(scores, ratings)
         told = ", ".join(f"{name} {each['value']:.3f}" for name, each in row["people"].items())
         print(f"{axis.name} {row.get('fit', '')} {row['model']}: r {told}", flush=True)
-        rows.append(row)
-    if alone:
-        known = json.loads(PLACE.read_text("utf-8"))["measured"]
-        rows += [row for row in known if row["axis"] != "judge"]
+        rows[row["axis"], row["model"], row.get("fit")] = row
     content = {
         "command": "MORALSCOPE_DATA=… python bench/judge_people.py",
         "ratings": f"{len(ratings.counts)} actions of Schramowski et al. 2022, 'is it ok to …?'",
-        "measured": rows,
+        "measured": list(rows.values()),
     }
     text = json.dumps(_rounded(content), indent=1, ensure_ascii=False) + "\n"
     if "--check" in sys.argv:

@@ -332,6 +332,8 @@ def train_classifier(
         if half and is_decoder(body.config):
             body.to(torch.bfloat16)  # frozen, and large: half the memory, and no copy at each step
         body = with_adapter(body, training.rank)
+        for part in body.modules() if half else ():
+            part.cast_input_dtype_enabled = False  # autocast rounds: no copy in 32 bits before it
     slices = slices_of(heads)
     network = build_network(body, slices.width)
     for task in slices.labels:
