@@ -201,10 +201,10 @@ def learn_page(record: RunRecord) -> Page:
     """Lay out what labels gave: F1 and AUC before and after, and the rules."""
     statistics: LearnStatistics = record.statistics
     results: Sequence[LearntRule] = record.results
+    one, other = statistics.auc_before, statistics.auc_head
     rows = [
-        ["the experts alone", statistics.before, None, statistics.auc_before, None],
-        ["a head on their vectors", *(statistics.head, statistics.p_f1)]
-        + [statistics.auc_head, statistics.p_auc],
+        ["the experts alone", statistics.before, None, one, None],
+        ["a head on their vectors", statistics.head, statistics.p_f1, other, statistics.p_auc],
     ]
     labels = f"{plural(statistics.labels, 'label')}, {statistics.broken:,} of breaches"
     kept = "a head on the experts' vectors" if statistics.kept else "nothing"

@@ -52,7 +52,7 @@ _NOT_READ = "%d tokens were not read: of a long prompt or rule only its ends are
 class _Network(Protocol):
     """A body and the last layer: token ids → raw columns of every task, mean rows of tokens.
 
-    Where the `middle` is asked for, an encoder's rows are those after two thirds of its layers.
+    With `middle`, an encoder's rows are those after two thirds of its layers.
     """
 
     tokenizer: Any
@@ -122,7 +122,7 @@ class Experts:
         Labels of a task of kind "many" have probabilities of their own: a row does not sum to one.
         """
         self._check(task)
-        return self.told(task, self.logits(pairs))
+        return self.told(task, self.read(pairs)[0])
 
     def told(self, task: str, columns: Matrix) -> Matrix:
         """Return what a task tells by the raw columns of `read`: one pass serves several tasks."""
@@ -188,10 +188,6 @@ class Experts:
         size = np.linalg.norm(pooled, axis=1, keepdims=True)
         return columns[inverse], (pooled / np.maximum(size, 1e-12))[inverse]
 
-    def logits(self, pairs: Sequence[Pair]) -> Matrix:
-        """Return the raw columns of every task; long pairs as `read` has them."""
-        return self.read(pairs)[0]
-
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return the body's vectors of single texts, of length one."""
         return self.read([("", text) for text in texts])[1]
@@ -219,10 +215,10 @@ class _PaddedNetwork:
         import torch
 
         network, head = self._network, self._network.head
+        middle = middle and not network.last
         at = middle_layer(network.body.config.num_hidden_layers) if middle else 0
-        pooled = pooled_rows(
-            network, rows, padding_of(self.tokenizer), 0 if network.last else at
-        ).reshape(len(rows), -1 if rows else head.in_features)
+        pooled = pooled_rows(network, rows, padding_of(self.tokenizer), middle=at)
+        pooled = pooled.reshape(len(rows), -1 if rows else head.in_features)
         last, vectors = pooled[:, : head.in_features], pooled[:, -head.in_features :]
         with torch.inference_mode():
             columns = head(torch.from_numpy(last).to(head.weight.device)).cpu().numpy()

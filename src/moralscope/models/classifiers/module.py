@@ -12,7 +12,6 @@ rules. Its row of the last token is what tasks read.
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -228,56 +227,35 @@ def sigmoid(values: NDArray[np.floating]) -> NDArray[np.float32]:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * np.asarray(values))), dtype=np.float32)
 
 
-def run_network(
-    module: Any, rows: Sequence[Sequence[int]], padding: int, batch_tokens: int
-) -> NDArray[np.float32]:
-    """Return the logits of tokenised pairs, in order; batches hold pairs of like length."""
+def run_network(module: Any, rows: Sequence[Sequence[int]], padding: int) -> NDArray[np.float32]:
+    """Return the logits of tokenised pairs, in order."""
     import torch
 
-    if module.known is not None:
-        pooled = torch.tensor(pooled_rows(module, rows, padding)).to(module.head.weight.device)
-        with torch.inference_mode():
-            return np.asarray(module.head(pooled).cpu().numpy())
-    return _run(module, rows, padding, batch_tokens, module, module.head.out_features)
+    pooled = torch.tensor(pooled_rows(module, rows, padding)).to(module.head.weight.device)
+    with torch.inference_mode():
+        return np.asarray(module.head(pooled).cpu().numpy())
 
 
 def pooled_rows(
-    module: Any, rows: Sequence[Sequence[int]], padding: int, middle: int = 0
+    module: Any, rows: Sequence[Sequence[int]], padding: int, *, middle: int = 0
 ) -> NDArray[np.float32]:
     """Return what the last layer reads of tokenised pairs; a body that `known` holds is still.
 
-    With `middle`, behind it the same of the states after so many layers.
+    Batches hold pairs of like length. With `middle`, the same of the states after so many layers
+    stands behind each row.
     """
-    known = {} if module.known is None else module.known
-    new = [row for row in dict.fromkeys(tuple(row) for row in rows) if row not in known]
-    if new:
-        run, width = (
-            partial(module.pooled, middle=middle),
-            module.head.in_features * (1 + (middle > 0)),
-        )
-        made = _run(module, new, padding, batch_tokens(module), run, width)
-        known |= dict(zip(new, made, strict=True))
-    return np.array([known[tuple(row)] for row in rows], dtype=np.float32)
-
-
-def _run(
-    module: Any,
-    rows: Sequence[Sequence[int]],
-    padding: int,
-    batch_tokens: int,
-    run: Any,
-    width: int,
-) -> NDArray[np.float32]:
     import torch
 
+    known = {} if module.known is None else module.known
+    new = [row for row in dict.fromkeys(tuple(row) for row in rows) if row not in known]
     device = module.head.weight.device
-    outputs = np.empty((len(rows), width), dtype=np.float32)
     least = _GPU_LEAST if device.type == "cuda" else 0
-    for batch in like_length_batches([len(row) for row in rows], batch_tokens, least):
-        ids, mask = padded([rows[index] for index in batch], padding, device)
+    for batch in like_length_batches([len(row) for row in new], batch_tokens(module), least):
+        some = [new[index] for index in batch]
         with torch.inference_mode(), safe_precision(device, half=module.half):
-            outputs[batch] = run(ids, mask).float().cpu().numpy()
-    return outputs
+            made = module.pooled(*padded(some, padding, device), middle).float().cpu().numpy()
+        known |= dict(zip(some, made, strict=True))
+    return np.array([known[tuple(row)] for row in rows], dtype=np.float32)
 
 
 def batch_tokens(module: Any) -> int:

@@ -57,7 +57,7 @@ _RESAMPLES = 1000
 _RANKS, _GAINS = 0.2, 0.05  # p of a better AUC, and of a better F1, from which a head is kept
 # How far each part may leave where it starts (variances of its prior); chosen on dev organisations
 # with bench/own_rules.py --learn. That of weights is shared out over the width of the vector.
-_SLOPE, _INTERCEPT, _WEIGHTS = 0.3, 100.0, 10.0
+_SLOPE, _INTERCEPT, _WEIGHTS = 1.0, 100.0, 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
