@@ -45,7 +45,7 @@ class LearntRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class LearntHead:
     """Parameters of a head: of its rules, in their order, intercepts and weights."""
 
     slope: float
@@ -146,7 +146,7 @@ class LearntAlignment:
 
     def __init__(self, experts: ExpertSet, learnt: LearntRules) -> None:
         self._experts = experts
-        self._head = Head(
+        self._head = LearntHead(
             learnt.slope, np.array(learnt.intercepts), np.array(learnt.weights), learnt.limit
         )
         self._rules = {" ".join(rule.text.split()): n for n, rule in enumerate(learnt.rules)}

@@ -32,8 +32,8 @@ from moralscope.models.store import Progress
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.labels import BreachLabel, read_labels
 from moralscope.rules.learnt import (
-    Head,
     LearntCard,
+    LearntHead,
     LearntRule,
     LearntRules,
     head_features,
@@ -185,7 +185,7 @@ def fit_labels(
     seed: int = 0,
     *,
     foreign: int = 0,
-) -> tuple[Head, LearnStatistics]:
+) -> tuple[LearntHead, LearnStatistics]:
     """Fit a head and return it, with its figures and whether they are good enough to keep it.
 
     `features` are rows of `label_features`, `limit` is the experts' own.
@@ -232,7 +232,7 @@ def fit_labels(
 
 def _fit(
     features: Floats, rules: NDArray[np.integer], count: int, broken: Bools, weights: Floats
-) -> Head:
+) -> LearntHead:
     """Return the weighted regression, drawn to the experts' own answer.
 
     Vectors are standardised, and the head that is returned takes them as they are.
@@ -243,7 +243,7 @@ def _fit(
     middle = vectors.mean(axis=0)
     size = np.sqrt(vectors.shape[1] / _WEIGHTS) * np.maximum(vectors.std(axis=0), 1e-6)
     table = (vectors - middle) / size
-    own = np.eye(count)[rules]
+    member = np.eye(count)[rules]
 
     def parts(values: Floats) -> tuple[float, float, Floats]:
         rows = values[2:].reshape(1 + count, -1)
@@ -252,10 +252,10 @@ def _fit(
 
     def loss(values: Floats) -> tuple[float, Floats]:
         slope, intercept, rows = parts(values)
-        scores = slope * plain + intercept + ((table @ rows.T) * own).sum(axis=1)
+        scores = slope * plain + intercept + ((table @ rows.T) * member).sum(axis=1)
         misfit = weights * (np.logaddexp(0, scores) - broken * scores)
         push = weights * (0.5 * (1 + np.tanh(0.5 * scores)) - broken)
-        pushed = (own * push[:, None]).T @ table
+        pushed = (member * push[:, None]).T @ table
         first = [np.sqrt(_SLOPE) * push @ plain, np.sqrt(_INTERCEPT) * push.sum()]
         pushes = np.concatenate([first, pushed.sum(axis=0), pushed.ravel()])
         return misfit.sum() + 0.5 * values @ values, pushes + values
@@ -263,7 +263,7 @@ def _fit(
     start = np.zeros(2 + (1 + count) * table.shape[1])
     solved = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
     slope, intercept, rows = parts(solved.x)
-    return Head(float(slope), intercept - rows @ (middle / size), rows / size, 0.5)
+    return LearntHead(float(slope), intercept - rows @ (middle / size), rows / size, 0.5)
 
 
 def _best_f1(scores: Floats, broken: Bools, weights: Floats) -> float:

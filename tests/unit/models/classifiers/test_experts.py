@@ -220,6 +220,20 @@ def test_a_long_pair_has_the_mean_of_its_windows(folder, base):
     )
 
 
+def test_vectors_of_the_middle_come_with_the_same_columns(folder, base, monkeypatch):
+    plain = loaded(folder, base)
+    monkeypatch.setattr("moralscope.models.classifiers.experts._read_plain", lambda *_: None)
+    padded = loaded(folder, base)
+    columns, last = plain.read(PAIRS)
+    for experts in (plain, padded):
+        some, middle = experts.read(PAIRS, middle=True)
+        np.testing.assert_allclose(some, columns, atol=1e-4)
+        assert np.abs(middle - last).max() > 0.01
+        np.testing.assert_allclose(np.linalg.norm(middle, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(middle, plain.read(PAIRS, middle=True)[1], atol=1e-4)
+    assert experts.read([], middle=True)[1].shape == experts.read([])[1].shape
+
+
 @pytest.mark.parametrize(
     ("lengths", "count"), [([62] * 20, 4), ([150] * 20, 6), (range(20, 60), 4), ([7], 1), ([], 0)]
 )
