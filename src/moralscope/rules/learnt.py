@@ -10,12 +10,11 @@ much it gains; nothing in it is ever run.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,10 +189,3 @@ def learnt_for(learnt: LearntRules | None, experts: ExpertSet) -> tuple[LearntRu
         f"{card.labels:,} labels (F1 {card.before.value:.2f} before, {card.after.value:.2f} after, "
         "cross-validated)"
     )
-
-
-def config_entry(learnt: LearntRules | None) -> Mapping[str, Any]:
-    """Return what a run record says of it."""
-    if learnt is None:
-        return {}
-    return {"learnt": {"sha256": learnt.checksum, "rules": len(learnt.rules)}}
