@@ -131,6 +131,18 @@ def test_a_head_changes_no_other_rule(house, tmp_path):
     assert abs(rows[0, 0] - plain[0, 0]) > 0.01
 
 
+def test_weights_of_other_rules_or_of_a_wrong_width_are_refused(house, tmp_path):
+    labels = write(tmp_path / "labels.csv", labelled(40))
+    learn_rules(rulebook=str(house), labels=labels, experts="scripted")
+    plain, path = json.loads(learnt_path(house).read_text()), learnt_path(house)
+    path.write_text(json.dumps({**plain, "weights": plain["weights"][:1]}))
+    with pytest.raises(InputError, match="more rules than weights"):
+        read_learnt(path)
+    path.write_text(json.dumps({**plain, "weights": [row[:5] for row in plain["weights"]]}))
+    with pytest.raises(InputError, match="has 5 weights"):
+        LearntAlignment(prepare_rule_experts("scripted"), read_learnt(path))
+
+
 def test_labels_are_read_from_what_the_page_and_annotation_projects_export(house, tmp_path):
     (tmp_path / "remarks.csv").write_text(
         "Q,A,rot,A_agrees,id,comment\n"
@@ -182,7 +194,16 @@ def test_bad_labels_are_refused_in_one_line(content, line, house, tmp_path, caps
     assert not learnt_path(house).exists()
 
 
-@pytest.mark.parametrize("content", ["{}", "[]", "no json", '{"schema": "moralscope.learnt/2"}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{}",
+        "[]",
+        "no json",
+        '{"schema": "moralscope.learnt/1"}',
+        '{"schema": "moralscope.learnt/2"}',
+    ],
+)
 def test_a_damaged_file_beside_a_rulebook_is_refused(content, house):
     learnt_path(house).write_text(content)
     with pytest.raises(InputError, match="learnt"):
