@@ -240,9 +240,9 @@ def _fit(
     from scipy.optimize import minimize
 
     plain, vectors = features[:, 0], features[:, 1:]
-    middle = vectors.mean(axis=0)
+    mean = vectors.mean(axis=0)
     size = np.sqrt(vectors.shape[1] / _WEIGHTS) * np.maximum(vectors.std(axis=0), 1e-6)
-    table = (vectors - middle) / size
+    table = (vectors - mean) / size
     member = np.eye(count)[rules]
 
     def parts(values: Floats) -> tuple[float, float, Floats]:
@@ -263,7 +263,7 @@ def _fit(
     start = np.zeros(2 + (1 + count) * table.shape[1])
     solved = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
     slope, intercept, rows = parts(solved.x)
-    return LearntHead(float(slope), intercept - rows @ (middle / size), rows / size, 0.5)
+    return LearntHead(float(slope), intercept - rows @ (mean / size), rows / size, 0.5)
 
 
 def _best_f1(scores: Floats, broken: Bools, weights: Floats) -> float:
