@@ -35,6 +35,7 @@ from moralscope.rules.auditor import Answers, Auditor
 from moralscope.rules.experts import SURE, prepare_rule_experts
 from moralscope.rules.false_alarms import confident_limit
 from moralscope.rules.labels import BreachLabel
+from moralscope.rules.learnt import logit
 from moralscope.rules.load_auditor import index_rules, join_auditor
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rulebook import Rulebook
@@ -129,13 +130,13 @@ def learning_curve(chosen: list[Organisation], experts: ExpertSet) -> None:
     """
     limit = GivenLimits().over(operating_points(experts)).disagree
     decisions = defaultdict(list)
-    kept: dict[int, Counter[str]] = defaultdict(Counter)
+    kept: dict[int, Counter[bool]] = defaultdict(Counter)
     for organisation in chosen:
         cases, labels = every_label(organisation)
         count = len(organisation.rules)
         features = label_features(labels, experts)
         broken = np.array([label.broken for label in labels])
-        plain = features[:, 0] >= np.log(limit / (1 - limit))
+        plain = features[:, 0] >= logit(limit)
         names: dict[object, int] = {}
         groups = np.array([names.setdefault(c.pair or id(c), len(names)) for c in cases])
         rng = np.random.default_rng(0)
@@ -144,7 +145,7 @@ def learning_curve(chosen: list[Organisation], experts: ExpertSet) -> None:
             test = [n * count + r for n in np.flatnonzero(folds == fold) for r in range(count)]
             decisions[0, True] += list(zip(plain[test], broken[test], strict=True))
             pool = np.flatnonzero(folds != fold)
-            for size, tested in product((8, 16, 32, 54), (True, False)):
+            for size in (8, 16, 32, 54):
                 train = []
                 for r, entry in enumerate(organisation.rules):
                     ranks = [
@@ -153,24 +154,19 @@ def learning_curve(chosen: list[Organisation], experts: ExpertSet) -> None:
                     ]
                     train += [n * count + r for *_, n in sorted(ranks)[:size]]
                 some = [labels[i] for i in train]
-                fit, figures = fit_labels(some, features[train], limit, tested=tested)
-                kept[size][figures.kept] += tested
-                broke = plain[test]
-                if fit is not None:
-                    texts = sorted({labels[i].rule for i in train})
-                    bias = np.array([fit.biases[texts.index(labels[i].rule)] for i in test])
-                    rest = features.shape[1] - len(fit.slopes)
-                    weights = [*fit.slopes, *(fit.weights or [0.0] * rest)]
-                    scores = features[test] @ weights + fit.intercept + bias
-                    broke = scores >= np.log(fit.limit / (1 - fit.limit))
-                decisions[size, tested] += list(zip(broke, broken[test], strict=True))
+                head, figures = fit_labels(some, features[train], limit)
+                kept[size][figures.kept] += 1
+                texts = sorted({labels[i].rule for i in train})
+                rules = np.array([texts.index(labels[i].rule) for i in test])
+                broke = head.scores(features[test], rules) >= logit(head.limit)
+                decisions[size, False] += list(zip(broke, broken[test], strict=True))
+                broke = broke if figures.kept else plain[test]
+                decisions[size, True] += list(zip(broke, broken[test], strict=True))
     for (size, tested), rows in sorted(decisions.items()):
         said, gold = np.array(rows).T
         hits = (said & gold).sum()
-        words = ", ".join(f"{name} {n}" for name, n in kept[size].most_common())
-        words = (
-            f"; kept: {words or 'nothing'}" if tested else " with the head whatever the test says"
-        )
+        words = f"; kept: {kept[size][True]} of {kept[size].total()}" if size else ""
+        words = words if tested else " with the head whatever the test says"
         print(
             f"{size} labels a rule: F1 {2 * hits / (said.sum() + gold.sum()):.3f}, precision "
             f"{hits / max(said.sum(), 1):.3f}, recall {hits / gold.sum():.3f}{words}"

@@ -209,8 +209,11 @@ class ExpertSet(Protocol):
         """Return what is read instead of each pair, with `spare` tokens of a window left empty."""
         ...
 
-    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
-        """Return the raw columns of all tasks, and vectors of length one, of the same pass."""
+    def read(self, pairs: Sequence[Pair], *, middle: bool = False) -> tuple[Matrix, Matrix]:
+        """Return the raw columns of all tasks, and vectors of length one, of the same pass.
+
+        Those of the `middle` are for learning what no task asked for.
+        """
         ...
 
     def told(self, task: str, columns: Matrix) -> Matrix:

@@ -197,34 +197,27 @@ def warrant_page(record: RunRecord) -> Page:
     return _page("Warrant", headline, *sections)
 
 
-_KEPT = {
-    "head": "a head on the experts' vectors is kept",
-    "calibration": "a calibration is kept, no head",
-    "nothing": "nothing is kept",
-}
-
-
 def learn_page(record: RunRecord) -> Page:
-    """Lay out what labels gave: F1 before and after, what is kept, and the rules."""
+    """Lay out what labels gave: F1 and AUC before and after, and the rules."""
     statistics: LearnStatistics = record.statistics
     results: Sequence[LearntRule] = record.results
+    one, other = statistics.auc_before, statistics.auc_head
     rows = [
-        [name, value, p, "kept" if name == statistics.kept else None]
-        for name, value, p in (
-            ("the experts alone", statistics.before, None),
-            ("calibration", statistics.calibration, statistics.p_calibration),
-            ("head", statistics.head, statistics.p_head),
-        )
+        ["the experts alone", statistics.before, None, one, None],
+        ["a head on their vectors", statistics.head, statistics.p_f1, other, statistics.p_auc],
     ]
     labels = f"{plural(statistics.labels, 'label')}, {statistics.broken:,} of breaches"
-    headline = f"{record.config.get('rulebook')}: {labels}; {_KEPT[statistics.kept]}"
+    kept = "a head on the experts' vectors" if statistics.kept else "nothing"
+    headline = f"{record.config.get('rulebook')}: {labels}; {kept} is kept"
     prose = [
-        "F1 on labels that were not learnt from, weighted as if one reply in ten broke its rule. p "
-        "says how likely a gain as large would be if there were none (paired bootstrap)."
+        "F1 and AUC on labels that were not learnt from, weighted as if one reply in ten broke its "
+        "rule. p says how likely a gain as large would be if there were none (paired bootstrap); "
+        "a head is kept where that of AUC is below 0.3 or that of F1 below 0.05."
     ]
-    table = Table("What labels gain", head("with | F1: interval 2 | p: p | kept"), rows)
-    rules = [[rule.text, rule.labels, rule.broken, rule.bias] for rule in results]
-    heads = head("rule: wide 70 | labels: whole | broken: whole | bias: signed 2")
+    heads = head("with | F1: interval 2 | p: p | AUC: number 3 | p: p")
+    table = Table("What labels gain", heads, rows)
+    rules = [[rule.text, rule.labels, rule.broken] for rule in results]
+    heads = head("rule: wide 70 | labels: whole | broken: whole")
     return _page(
         "Rules learnt from labels",
         headline,

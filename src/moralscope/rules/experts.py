@@ -94,12 +94,12 @@ class JointExperts:
             return first
         return _Joint(self, task, first, self._second.expert(task))
 
-    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
+    def read(self, pairs: Sequence[Pair], *, middle: bool = False) -> tuple[Matrix, Matrix]:
         """Return the raw columns of both sets, and the first one's vectors.
 
         The second one's are not-a-number where the first one's verdict is sure.
         """
-        columns, vectors = self._first.read(pairs)
+        columns, vectors = self._first.read(pairs, middle=middle)
         rows = self._first.told(VERDICT, columns) if VERDICT in self._shared else None
         doubtful = self.doubtful(VERDICT, rows) if rows is not None else range(len(pairs))
         asked, _ = self._second.read([pairs[index] for index in doubtful])

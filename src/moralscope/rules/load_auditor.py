@@ -27,7 +27,6 @@ from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.false_alarms import FalseAlarms
 from moralscope.rules.learnt import (
     LearntAlignment,
-    config_entry,
     learnt_for,
     learnt_path,
     read_learnt,
@@ -278,7 +277,7 @@ def join_auditor(
         "revise": options.generator if revises else None,
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),
-        **config_entry(learnt),
+        **({"learnt": {"sha256": judges, "rules": len(learnt.rules)}} if learnt else {}),
         **({"rule_limits": auditor.rule_limits} if auditor.rule_limits else {}),
         **({"warrants": auditor.warrants} if auditor.warrants else {}),
     }

@@ -189,16 +189,16 @@ class SharedExperts:
             self.bits, self.retrieval = experts.bits, experts.retrieval
             self.operating_points = experts.operating_points
 
-        def work(task: str | None, pairs: list[Pair]) -> list[tuple[Matrix, ...]]:
+        def work(task: str | bool, pairs: list[Pair]) -> list[tuple[Matrix, ...]]:
             with held.use() as experts:
-                if task is None:
-                    return list(zip(*experts.read(pairs), strict=True))
+                if isinstance(task, bool):
+                    return list(zip(*experts.read(pairs, middle=task), strict=True))
                 return list(zip(experts.expert(task).probabilities(pairs), strict=True))
 
         self.batcher = Batcher(self.ref.name, work)
 
-    def rows(self, pairs: Sequence[Pair], task: str | None = None) -> list[tuple[Matrix, ...]]:
-        """Return of each pair a task's probabilities; or, without one, what `read` says."""
+    def rows(self, pairs: Sequence[Pair], task: str | bool) -> list[tuple[Matrix, ...]]:
+        """Return of each pair a task's probabilities; or what `read` says, with its `middle`."""
         before, used = _readings.get() or ({}, {})
         keys: dict[Pair, Hashable] = {pair: (self.ref, task, pair) for pair in pairs}
         used |= {key: before[key] for key in keys.values() if key in before}
@@ -222,12 +222,12 @@ class SharedExperts:
         with self.held.use() as experts:
             return experts.told(task, columns)
 
-    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
+    def read(self, pairs: Sequence[Pair], *, middle: bool = False) -> tuple[Matrix, Matrix]:
         """Return the columns of every task, and vectors of length one."""
         if not pairs:
             with self.held.use() as experts:
                 return experts.read([])
-        columns, vectors = zip(*self.rows(pairs), strict=True)
+        columns, vectors = zip(*self.rows(pairs, middle), strict=True)
         return np.stack(columns), np.stack(vectors)
 
     def embed(self, texts: Sequence[str]) -> Matrix:

@@ -12,7 +12,7 @@ from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.rules.audit import AuditOptions, audit, prepare_auditor
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.labels import BreachLabel, read_labels
-from moralscope.rules.learnt import LearntAlignment, learnt_path, read_learnt
+from moralscope.rules.learnt import LearntAlignment, learnt_path, logit, read_learnt
 from moralscope.rules.records import ALIGNMENTS, Exchange
 from moralscope.rules.rulebook import load_rulebook
 from moralscope.rules.rulebooks.learn import fit_labels, label_features, learn_rules
@@ -58,9 +58,10 @@ def test_a_head_is_kept_where_vectors_tell_what_probabilities_do_not(house, tmp_
     labels = write(tmp_path / "labels.csv", labelled(40))
     record = learn_rules(rulebook=str(house), labels=labels, experts="scripted")
     found = record.statistics
-    assert found.kept == "head"
+    assert found.kept
     assert found.head.value > found.before.value + 0.3
-    assert found.p_head < 0.05
+    assert found.p_f1 < 0.05
+    assert found.auc_head > found.auc_before
     learnt = read_learnt(learnt_path(house))
     assert learnt.card.labels == 80
     assert {rule.text for rule in learnt.rules} == set(RULES)
@@ -69,7 +70,7 @@ def test_a_head_is_kept_where_vectors_tell_what_probabilities_do_not(house, tmp_
     options = AuditOptions(rulebooks=(str(house),), experts="scripted")
     run = audit(rows, options)
     assert [RULES[0] in row.verdict.broken for row in run.results] == [True, False]
-    assert run.config["learnt"]["kind"] == "head"
+    assert run.config["learnt"]["rules"] == 2
     assert any("learnt from 80 labels" in line for line in run.warnings)
     learnt_path(house).unlink()
     assert "learnt" not in audit(rows, options).config
@@ -83,7 +84,7 @@ def test_nothing_is_kept_where_labels_are_noise(house, tmp_path):
     labels = write(tmp_path / "labels.csv", noise)
     learnt_path(house).write_text("an earlier one")
     record = learn_rules(rulebook=str(house), labels=labels, experts="scripted")
-    assert record.statistics.kept == "nothing"
+    assert not record.statistics.kept
     assert not learnt_path(house).exists()
     assert any("was removed" in line for line in record.warnings)
 
@@ -91,7 +92,7 @@ def test_nothing_is_kept_where_labels_are_noise(house, tmp_path):
 class Shifted(ScriptedExperts):
     """Experts whose probabilities rank rightly and are all too high; vectors say nothing."""
 
-    def read(self, pairs):
+    def read(self, pairs, *, middle=False):
         bad = np.array(
             [0.9 if "tomorrow" in pair[1] or "cheap" in pair[1] else 0.7 for pair in pairs]
         )
@@ -105,14 +106,17 @@ class Shifted(ScriptedExperts):
         return np.full((len(texts), 4), 0.5, np.float32)
 
 
-def test_a_calibration_is_enough_where_only_the_limit_is_wrong():
+def test_a_head_is_kept_where_only_the_limit_is_wrong():
     experts = Shifted({"alignment": ALIGNMENTS}, operating_points={"alignment": (0.6, 0.5, 0.5)})
     labels = labelled(40)
-    fit, found = fit_labels(labels, label_features(labels, experts), 0.6)
-    assert found.calibration.value == pytest.approx(1.0)
-    assert found.p_calibration < 0.05
-    assert fit is not None
-    assert 0 < fit.limit < 1
+    features = label_features(labels, experts)
+    head, found = fit_labels(labels, features, 0.6)
+    assert found.before.value < 0.3
+    assert found.head.value == pytest.approx(1.0)
+    assert found.p_auc > 0.5  # the order was right before
+    assert found.kept
+    broken = head.scores(features, np.zeros(len(labels), int)) >= logit(head.limit)
+    assert broken.tolist() == [label.broken for label in labels]
 
 
 def test_a_head_changes_no_other_rule(house, tmp_path):
@@ -125,6 +129,18 @@ def test_a_head_changes_no_other_rule(house, tmp_path):
     assert rows.sum(axis=1) == pytest.approx([1, 1], abs=1e-5)
     assert rows[1] == pytest.approx(plain[1], abs=1e-6)
     assert abs(rows[0, 0] - plain[0, 0]) > 0.01
+
+
+def test_weights_of_other_rules_or_of_a_wrong_width_are_refused(house, tmp_path):
+    labels = write(tmp_path / "labels.csv", labelled(40))
+    learn_rules(rulebook=str(house), labels=labels, experts="scripted")
+    plain, path = json.loads(learnt_path(house).read_text()), learnt_path(house)
+    path.write_text(json.dumps({**plain, "weights": plain["weights"][:1]}))
+    with pytest.raises(InputError, match="more rules than weights"):
+        read_learnt(path)
+    path.write_text(json.dumps({**plain, "weights": [row[:5] for row in plain["weights"]]}))
+    with pytest.raises(InputError, match="has 5 weights"):
+        LearntAlignment(prepare_rule_experts("scripted"), read_learnt(path))
 
 
 def test_labels_are_read_from_what_the_page_and_annotation_projects_export(house, tmp_path):
@@ -178,7 +194,16 @@ def test_bad_labels_are_refused_in_one_line(content, line, house, tmp_path, caps
     assert not learnt_path(house).exists()
 
 
-@pytest.mark.parametrize("content", ["{}", "[]", "no json", '{"schema": "moralscope.learnt/1"}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{}",
+        "[]",
+        "no json",
+        '{"schema": "moralscope.learnt/1"}',
+        '{"schema": "moralscope.learnt/2"}',
+    ],
+)
 def test_a_damaged_file_beside_a_rulebook_is_refused(content, house):
     learnt_path(house).write_text(content)
     with pytest.raises(InputError, match="learnt"):

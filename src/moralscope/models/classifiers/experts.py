@@ -24,6 +24,7 @@ from moralscope.models.classifiers.module import (
     has_bfloat16,
     is_decoder,
     load_body,
+    middle_layer,
     narrow,
     padding_of,
     pooled_rows,
@@ -49,11 +50,16 @@ _NOT_READ = "%d tokens were not read: of a long prompt or rule only its ends are
 
 
 class _Network(Protocol):
-    """A body and the last layer: token ids → raw columns of every task, mean rows of tokens."""
+    """A body and the last layer: token ids → raw columns of every task, mean rows of tokens.
+
+    With `middle`, an encoder's rows are those after two thirds of its layers.
+    """
 
     tokenizer: Any
 
-    def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]: ...
+    def run(
+        self, rows: Sequence[Sequence[int]], *, middle: bool = False
+    ) -> tuple[Matrix, Matrix]: ...
 
     def quantise(self, share: float) -> bool: ...
 
@@ -116,7 +122,7 @@ class Experts:
         Labels of a task of kind "many" have probabilities of their own: a row does not sum to one.
         """
         self._check(task)
-        return self.told(task, self.logits(pairs))
+        return self.told(task, self.read(pairs)[0])
 
     def told(self, task: str, columns: Matrix) -> Matrix:
         """Return what a task tells by the raw columns of `read`: one pass serves several tasks."""
@@ -161,11 +167,12 @@ class Experts:
         with self._tokenizing:
             return token_windows(self._network.tokenizer, pairs, min(room, most or room))
 
-    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
+    def read(self, pairs: Sequence[Pair], *, middle: bool = False) -> tuple[Matrix, Matrix]:
         """Return the raw columns of every task, and the body's vectors of length one.
 
         Both come from the same pass; equal pairs are computed once. A pair that is too long is
-        read in `windows` and has the mean of theirs.
+        read in `windows` and has the mean of theirs. With `middle`, vectors are those after two
+        thirds of an encoder's layers: they tell more of what no task asked for.
         """
         indices: dict[Pair, int] = {}
         inverse = [indices.setdefault(pair, len(indices)) for pair in pairs]
@@ -176,13 +183,10 @@ class Experts:
         with self._tokenizing:
             rows = tokenise(self._network.tokenizer, flat, self.settings.max_length)
         with self._lock:
-            columns, pooled = (mean_of_windows(part, cut) for part in self._network.run(rows))
+            parts = self._network.run(rows, middle=middle)
+        columns, pooled = (mean_of_windows(part, cut) for part in parts)
         size = np.linalg.norm(pooled, axis=1, keepdims=True)
         return columns[inverse], (pooled / np.maximum(size, 1e-12))[inverse]
-
-    def logits(self, pairs: Sequence[Pair]) -> Matrix:
-        """Return the raw columns of every task; long pairs as `read` has them."""
-        return self.read(pairs)[0]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return the body's vectors of single texts, of length one."""
@@ -206,16 +210,19 @@ class _PaddedNetwork:
             narrow(body)
         speed_up(body, body.config.model_type)
 
-    def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
+    def run(self, rows: Sequence[Sequence[int]], *, middle: bool = False) -> tuple[Matrix, Matrix]:
         """Return the raw columns of every task, and the mean of the tokens, for each text."""
         import torch
 
-        pooled = pooled_rows(self._network, rows, padding_of(self.tokenizer))
-        pooled = pooled.reshape(len(rows), self._network.head.in_features)
-        head = self._network.head
+        network, head = self._network, self._network.head
+        middle = middle and not network.last
+        at = middle_layer(network.body.config.num_hidden_layers) if middle else 0
+        pooled = pooled_rows(network, rows, padding_of(self.tokenizer), middle=at)
+        pooled = pooled.reshape(len(rows), -1 if rows else head.in_features)
+        last, vectors = pooled[:, : head.in_features], pooled[:, -head.in_features :]
         with torch.inference_mode():
-            columns = head(torch.from_numpy(pooled).to(head.weight.device)).cpu().numpy()
-        return columns, pooled
+            columns = head(torch.from_numpy(last).to(head.weight.device)).cpu().numpy()
+        return columns, vectors
 
     def quantise(self, share: float) -> bool:
         """Compute in 8 bits from now on, whole or not at all; False where this cannot be."""
@@ -229,6 +236,7 @@ class _UnpaddedNetwork:
         self.tokenizer, self._head = tokenizer, head
         self._weights: Any = weights  # until they are laid out for products
         self._body: UnpaddedBody | None = None
+        self._middle = middle_layer(int(weights.config["num_hidden_layers"]))
         self._pool: SingleThreadPool | None = None
 
     def quantise(self, share: float) -> bool:
@@ -243,7 +251,7 @@ class _UnpaddedNetwork:
         self._pool = SingleThreadPool(threads) if threads > 1 else None
         return True
 
-    def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
+    def run(self, rows: Sequence[Sequence[int]], *, middle: bool = False) -> tuple[Matrix, Matrix]:
         """Return the raw columns of every task, and the mean of the tokens, for each text."""
         import torch
 
@@ -260,16 +268,18 @@ class _UnpaddedNetwork:
         run = self._pool.map if self._pool else map
         width, hidden = self._head[0].shape
         columns = np.empty((len(rows), width), dtype=np.float32)
-        pooled = np.empty((len(rows), hidden), dtype=np.float32)
+        vectors = np.empty((len(rows), hidden), dtype=np.float32)
 
         def compute(batch: Any) -> tuple[Matrix, Matrix]:
             with torch.inference_mode():
-                means = torch.cat([group.mean(1) for group in body([rows[i] for i in batch])])
-                return torch.nn.functional.linear(means, *self._head).numpy(), means.numpy()
+                groups = body([rows[i] for i in batch], self._middle if middle else 0)
+                means = torch.cat([group.mean(1) for group in groups])
+                last = torch.nn.functional.linear(means[:, :hidden], *self._head)
+                return last.numpy(), means[:, -hidden:].numpy()
 
         for batch, part in zip(batches, run(compute, batches), strict=True):
-            columns[batch], pooled[batch] = part
-        return columns, pooled
+            columns[batch], vectors[batch] = part
+        return columns, vectors
 
 
 class _DecoderNetwork:
@@ -297,7 +307,7 @@ class _DecoderNetwork:
         self._weights = None
         return True
 
-    def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
+    def run(self, rows: Sequence[Sequence[int]], *, middle: bool = False) -> tuple[Matrix, Matrix]:
         """Return the raw columns of every task, and the last token's row, for each text."""
         import torch
 

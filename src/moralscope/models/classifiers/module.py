@@ -147,6 +147,11 @@ def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[lis
     return ids
 
 
+def middle_layer(layers: int) -> int:
+    """Return after how many layers labels are learnt from: two thirds (bench/own_rules.py)."""
+    return max(1, round(layers * 2 / 3))
+
+
 def padding_of(tokenizer: Any) -> int:
     """Return the id that fills a batch; any will do where a tokenizer has none: it is masked."""
     return int(tokenizer.pad_token_id or 0)
@@ -177,9 +182,12 @@ def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:
             self.last = is_decoder(body.config)  # what is read of the tokens: the last, or the mean
             self.half = False  # computes in half precision, while it learns, on a CPU too
 
-        def pooled(self, ids: Any, mask: Any) -> Any:
+        def pooled(self, ids: Any, mask: Any, middle: int = 0) -> Any:
             seen = None if self.last and ids.is_cuda else mask  # faster; padding stands behind
-            rows = self.body(input_ids=ids, attention_mask=seen).last_hidden_state
+            done = self.body(input_ids=ids, attention_mask=seen, output_hidden_states=middle > 0)
+            rows = done.last_hidden_state
+            if middle:
+                rows = torch.cat([rows, done.hidden_states[middle]], dim=2)
             if self.last:
                 return rows[torch.arange(len(rows), device=rows.device), mask.sum(1) - 1]
             share = mask.unsqueeze(-1).to(rows.dtype)
@@ -219,49 +227,35 @@ def sigmoid(values: NDArray[np.floating]) -> NDArray[np.float32]:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * np.asarray(values))), dtype=np.float32)
 
 
-def run_network(
-    module: Any, rows: Sequence[Sequence[int]], padding: int, batch_tokens: int
-) -> NDArray[np.float32]:
-    """Return the logits of tokenised pairs, in order; batches hold pairs of like length."""
+def run_network(module: Any, rows: Sequence[Sequence[int]], padding: int) -> NDArray[np.float32]:
+    """Return the logits of tokenised pairs, in order."""
     import torch
 
-    if module.known is not None:
-        pooled = torch.tensor(pooled_rows(module, rows, padding)).to(module.head.weight.device)
-        with torch.inference_mode():
-            return np.asarray(module.head(pooled).cpu().numpy())
-    return _run(module, rows, padding, batch_tokens)
+    pooled = torch.tensor(pooled_rows(module, rows, padding)).to(module.head.weight.device)
+    with torch.inference_mode():
+        return np.asarray(module.head(pooled).cpu().numpy())
 
 
-def pooled_rows(module: Any, rows: Sequence[Sequence[int]], padding: int) -> NDArray[np.float32]:
-    """Return what the last layer reads of tokenised pairs; a body that `known` holds is still."""
+def pooled_rows(
+    module: Any, rows: Sequence[Sequence[int]], padding: int, *, middle: int = 0
+) -> NDArray[np.float32]:
+    """Return what the last layer reads of tokenised pairs; a body that `known` holds is still.
+
+    Batches hold pairs of like length. With `middle`, the same of the states after so many layers
+    stands behind each row.
+    """
+    import torch
+
     known = {} if module.known is None else module.known
     new = [row for row in dict.fromkeys(tuple(row) for row in rows) if row not in known]
-    if new:
-        made = _run(module, new, padding, batch_tokens(module), body_alone=True)
-        known |= dict(zip(new, made, strict=True))
-    return np.array([known[tuple(row)] for row in rows], dtype=np.float32)
-
-
-def _run(
-    module: Any,
-    rows: Sequence[Sequence[int]],
-    padding: int,
-    batch_tokens: int,
-    *,
-    body_alone: bool = False,
-) -> NDArray[np.float32]:
-    import torch
-
     device = module.head.weight.device
-    run = module.pooled if body_alone else module
-    width = module.head.in_features if body_alone else module.head.out_features
-    outputs = np.empty((len(rows), width), dtype=np.float32)
     least = _GPU_LEAST if device.type == "cuda" else 0
-    for batch in like_length_batches([len(row) for row in rows], batch_tokens, least):
-        ids, mask = padded([rows[index] for index in batch], padding, device)
+    for batch in like_length_batches([len(row) for row in new], batch_tokens(module), least):
+        some = [new[index] for index in batch]
         with torch.inference_mode(), safe_precision(device, half=module.half):
-            outputs[batch] = run(ids, mask).float().cpu().numpy()
-    return outputs
+            made = module.pooled(*padded(some, padding, device), middle).float().cpu().numpy()
+        known |= dict(zip(some, made, strict=True))
+    return np.array([known[tuple(row)] for row in rows], dtype=np.float32)
 
 
 def batch_tokens(module: Any) -> int:

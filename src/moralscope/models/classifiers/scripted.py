@@ -84,8 +84,8 @@ class ScriptedExperts:
             return np.empty((0, ScriptedBackend.dimension), np.float32)
         return ScriptedBackend().embed(texts)
 
-    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
-        """Return the columns of every task, and vectors of length one."""
+    def read(self, pairs: Sequence[Pair], *, middle: bool = False) -> tuple[Matrix, Matrix]:
+        """Return the columns of every task, and vectors of length one; there are no layers."""
         columns = [self.expert(task).probabilities(pairs) for task in self._tasks]
         empty = np.empty((len(pairs), 0), np.float32)
         return np.concatenate([empty, *columns], axis=1), self.embed(

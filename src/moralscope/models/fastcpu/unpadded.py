@@ -133,8 +133,11 @@ class UnpaddedBody:
             for number in range(count)
         ]
 
-    def __call__(self, batch: Sequence[Sequence[int]]) -> list[Any]:
-        """Return (texts, length, width) for each run of texts of one length, in order."""
+    def __call__(self, batch: Sequence[Sequence[int]], middle: int = 0) -> list[Any]:
+        """Return (texts, length, width) for each run of texts of one length, in order.
+
+        With `middle` states are twice as wide: behind the last ones, those after so many layers.
+        """
         import torch
 
         groups = [
@@ -142,11 +145,13 @@ class UnpaddedBody:
         ]
         hidden = self._norm(torch.cat([self._embedded(ids).flatten(0, 1) for ids in groups]))
         shapes = [tuple(ids.shape) for ids in groups]
-        biases = [self._bias(length) for _, length in shapes]
-        for layer in self._layers:
+        biases, early = [self._bias(length) for _, length in shapes], None
+        for number, layer in enumerate(self._layers, 1):
             mixed = self._attention(layer.qkv(hidden), shapes, biases)
             hidden = layer.attended_norm(layer.attended(mixed, hidden))
             hidden = layer.norm(layer.narrowed(layer.widened(hidden), hidden))
+            early = hidden if number == middle else early
+        hidden = hidden if early is None else torch.cat([hidden, early], dim=1)
         parts = hidden.split([count * length for count, length in shapes])
         return [part.unflatten(0, shape) for part, shape in zip(parts, shapes, strict=True)]
 

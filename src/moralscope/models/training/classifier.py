@@ -14,7 +14,6 @@ from moralscope.core.records import grouped
 from moralscope.models.adapters import read_adapter_tensors, with_adapter
 from moralscope.models.classifiers.module import (
     Slices,
-    batch_tokens,
     build_network,
     has_bfloat16,
     is_decoder,
@@ -208,7 +207,7 @@ class ClassifierLearner:
     def _pairs_right(self, rows: Sequence[TrainingExample]) -> float:
         """Return the share of texts above their others, or found by them as the nearest."""
         head = self.heads[rows[0].task]
-        padding, tokens = padding_of(self.tokenizer), batch_tokens(self.module)
+        padding = padding_of(self.tokenizer)
         other_ids = self._others(rows)
         ids = self.token_ids(rows), [list(other_ids[index]) for index in range(len(rows))]
         if head.loss == CONTRASTIVE:
@@ -219,7 +218,7 @@ class ClassifierLearner:
             wanted = [names.index(other_ids[index]) for index in range(len(rows))]
             return float(np.mean((queries @ keys.T).argmax(1) == wanted))
         columns = self.slices.of(rows[0].task)
-        first, other = (run_network(self.module, part, padding, tokens)[:, columns] for part in ids)
+        first, other = (run_network(self.module, part, padding)[:, columns] for part in ids)
         if head.kind == "one":
             labels = np.array([row.label for row in rows])
             first, other = (
@@ -230,9 +229,7 @@ class ClassifierLearner:
 
     def dev_logits(self) -> list[NDArray[np.float32]]:
         """Return every dev example's logits of its own head."""
-        logits = run_network(
-            self.module, self._dev_ids, padding_of(self.tokenizer), batch_tokens(self.module)
-        )
+        logits = run_network(self.module, self._dev_ids, padding_of(self.tokenizer))
         return [
             logits[index, self.slices.of(row.task)] for index, row in enumerate(self.dev_examples)
         ]

@@ -1,20 +1,23 @@
-"""`rules learn`: from labels of replies to a calibration, or a small head, of rules of one's own.
+"""`rules learn`: from labels of replies to a small head on the experts, for rules of one's own.
 
 The experts stay as they are. A logistic regression over what they say of (rule, exchange) and over
 their vector (`rules.learnt`) starts at the experts' own answer and leaves it only as far as labels
-pull: slopes, intercept, a bias for each rule and the weights of the vector are drawn to one and
-zero (a normal prior). Rules of a book share all but the bias, so that few labels a rule suffice.
+pull: everything is drawn to where it starts (a normal prior). Rules of a book share weights of the
+vector, so that few labels a rule suffice, and each has weights of its own beside them.
 
 Breaches are rarer in the world than among labels: labels are weighted as if one reply in ten broke
-its rule, and the limit has the best F1 there. Paired bootstraps over exchanges, on folds that were
-not learnt from, decide what is kept: the head where its log loss is less than the calibration's,
-else the calibration where its F1 is higher, else nothing. Either must have a higher F1 than the
-experts alone, and than flagging everything.
+its rule. The limit is half of the best F1, which is where F1 is best if probabilities are right
+(Lipton, Elkan and Naryanaswamy 2014), and hangs less on single labels than the best of all limits.
+
+Whether the head is kept is decided on folds that were not learnt from, by paired bootstraps over
+exchanges: it ranks replies better than the experts alone (AUC) in seven resamples of ten, or its F1
+is better (5 %) than theirs and than that of flagging everything. A head on vectors that tell
+nothing ranks worse, so that the first test seldom errs (docs/rules.md).
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +33,13 @@ from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.labels import BreachLabel, read_labels
 from moralscope.rules.learnt import (
     LearntCard,
+    LearntHead,
     LearntRule,
     LearntRules,
     head_features,
     learnt_path,
+    logit,
+    rounded,
     write_learnt,
 )
 from moralscope.rules.options import LearnOptions
@@ -44,26 +50,14 @@ from moralscope.rules.verdict import TASK, alignment_pair
 from moralscope.stats.intervals import percentile_interval, resample_weights
 from moralscope.version import __version__
 
-HEAD, CALIBRATION, NOTHING = KINDS = ("head", "calibration", "nothing")
 LEAST = 5  # breaches, and as many labels of none
 _PRIOR = 0.1  # the share of breaches that labels are weighted to
 _FOLDS = 5
 _RESAMPLES = 1000
-_LEVEL = 0.05
-# How strongly each part is drawn to where it starts; chosen on dev organisations, with
-# bench/own_rules.py --learn. The weights' is shared out over the width of the vector.
-_SLOPES, _INTERCEPT, _BIAS, _WEIGHTS = (1.0, 4.0), 0.01, 10.0, 100.0
-
-
-@dataclass(frozen=True, slots=True)
-class HeadFit:
-    """Parameters of a head, and of its rules the biases in their order."""
-
-    slopes: tuple[float, float]
-    intercept: float
-    biases: tuple[float, ...]
-    weights: tuple[float, ...]
-    limit: float
+_RANKS, _GAINS = 0.3, 0.05  # p of a better AUC, and of a better F1, from which a head is kept
+# How far each part may leave where it starts (variances of its prior); chosen on dev organisations
+# with bench/own_rules.py --learn. That of weights is shared out over the width of the vector.
+_SLOPE, _INTERCEPT, _WEIGHTS = 1.0, 100.0, 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +69,15 @@ class LearnStatistics(Statistics):
     exchanges: int
     foreign: int
     """labels of rules that the rulebook does not have"""
-    kept: str
-    """head, calibration or nothing"""
-    limit: float | None
+    kept: bool
+    limit: float
     before: Interval
-    calibration: Interval
     head: Interval
-    p_calibration: float
-    p_head: float
+    auc_before: float
+    auc_head: float
+    p_auc: float
+    """how likely a gain of AUC as large would be if there were none; as the next"""
+    p_f1: float
 
 
 def learn_rules(
@@ -121,40 +116,31 @@ def learn_rules(
     )
     counts = Counter(label.rule for label in labels.labels)
     broken = Counter(label.rule for label in labels.labels if label.broken)
-    biases = fit.biases if fit else (0.0,) * len(counts)
-    rules = [
-        LearntRule(text, counts[text], broken[text], bias)
-        for text, bias in zip(sorted(counts), biases, strict=True)
-    ]
+    rules = tuple(LearntRule(text, counts[text], broken[text]) for text in sorted(counts))
     path, warnings = learnt_path(chosen.rulebook), list[str]()
-    if fit is None:
+    if statistics.kept:
+        learnt = LearntRules(
+            experts=experts.ref.name,
+            experts_sha256=experts.ref.sha256,
+            slope=fit.slope,
+            intercepts=rounded(fit.intercepts),
+            weights=tuple(map(rounded, fit.weights)),
+            limit=fit.limit,
+            rules=rules,
+            card=LearntCard(
+                labels=statistics.labels,
+                broken=statistics.broken,
+                before=statistics.before,
+                after=statistics.head,
+                version=__version__,
+            ),
+        )
+        write_learnt(path, learnt)
+    else:
         warnings.append("nothing is kept: on labels that were not learnt from it gains too little")
         if path.is_file():
             path.unlink()
             warnings.append(f"{path.name}, which an earlier run wrote, was removed")
-    else:
-        after = statistics.head if statistics.kept == HEAD else statistics.calibration
-        p = statistics.p_head if statistics.kept == HEAD else statistics.p_calibration
-        card = LearntCard(
-            labels=statistics.labels,
-            broken=statistics.broken,
-            before=statistics.before,
-            after=after,
-            p=p,
-            version=__version__,
-        )
-        learnt = LearntRules(
-            kind=statistics.kept,
-            experts=experts.ref.name,
-            experts_sha256=experts.ref.sha256,
-            slopes=fit.slopes,
-            intercept=fit.intercept,
-            weights=fit.weights,
-            limit=fit.limit,
-            rules=tuple(rules),
-            card=card,
-        )
-        write_learnt(path, learnt)
     return RunRecord(
         "rules learn",
         seed=chosen.seed,
@@ -162,11 +148,11 @@ def learn_rules(
             "rulebook": book.name,
             "rules": len(book.rules),
             "experts": experts.ref.name,
-            "stored": str(path) if fit else None,
+            "stored": str(path) if statistics.kept else None,
             "options": plain_options(chosen),
         },
         models=[experts.ref],
-        results=rules,
+        results=list(rules),
         statistics=statistics,
         warnings=warnings,
     )
@@ -187,9 +173,9 @@ def check_labels(labels: Sequence[BreachLabel]) -> None:
 def label_features(labels: Sequence[BreachLabel], experts: ExpertSet) -> Floats:
     """Return what a head reads of each label: the experts' answer and vector, in one pass."""
     pairs = [alignment_pair(label.rule, label.exchange) for label in labels]
-    columns, vectors = experts.read(pairs)
-    order = [experts.labels(TASK).index(label) for label in ALIGNMENTS]
-    return head_features(experts.told(TASK, columns)[:, order], vectors)
+    columns, vectors = experts.read(pairs, middle=True)
+    disagree = experts.told(TASK, columns)[:, experts.labels(TASK).index(ALIGNMENTS[0])]
+    return head_features(disagree, vectors)
 
 
 def fit_labels(
@@ -199,12 +185,10 @@ def fit_labels(
     seed: int = 0,
     *,
     foreign: int = 0,
-    tested: bool = True,
-) -> tuple[HeadFit | None, LearnStatistics]:
-    """Fit a head and a calibration and return what is kept, with the figures of all.
+) -> tuple[LearntHead, LearnStatistics]:
+    """Fit a head and return it, with its figures and whether they are good enough to keep it.
 
-    `features` are rows of `label_features`, `limit` is the experts' own; the head is kept whatever
-    it gains where it is not `tested`.
+    `features` are rows of `label_features`, `limit` is the experts' own.
     """
     broken = np.array([label.broken for label in labels])
     names = sorted({label.rule for label in labels})
@@ -214,93 +198,87 @@ def fit_labels(
     folds = (np.random.default_rng(seed).permutation(len(keys)) % _FOLDS)[groups]
     share = broken.mean()
     weights = np.where(broken, _PRIOR / share, (1 - _PRIOR) / (1 - share))
-    before = features[:, 0] >= np.log(limit / (1 - limit))
-    draws = resample_weights(len(keys), _RESAMPLES, seed)[:, groups] * weights
-    everything = np.ones_like(before)
+    scores = np.empty(len(labels))
+    for fold in range(_FOLDS):
+        seen, unseen = folds != fold, folds == fold
+        fit = _fit(features[seen], rules[seen], len(names), broken[seen], weights[seen])
+        scores[unseen] = fit.scores(features[unseen], rules[unseen])
+    fit = _fit(features, rules, len(names), broken, weights)
+    fit = replace(fit, limit=_best_f1(scores, broken, weights) / 2)
+    draws = np.vstack([weights, resample_weights(len(keys), _RESAMPLES, seed)[:, groups] * weights])
+    before, everything = features[:, 0] >= logit(limit), np.ones_like(broken)
     plain = np.maximum(_f1(before, broken, draws), _f1(everything, broken, draws))
-    floor = max(_f1(some, broken, weights[None])[0] for some in (before, everything))
-    figures, fits, losses, better = {}, {}, {}, {}
-    p = {}
-    for kind, width in ((CALIBRATION, len(_SLOPES)), (HEAD, features.shape[1])):
-        table = _table(features[:, :width], rules, len(names))
-        scores = np.empty(len(labels))
-        for fold in range(_FOLDS):
-            inside = folds != fold
-            solution = _solve(table[inside], broken[inside], weights[inside], len(names))
-            scores[~inside] = table[~inside] @ solution
-        decisions = np.empty(len(labels), dtype=bool)
-        for fold in range(_FOLDS):  # a fold is decided by the limit of the others
-            inside = folds != fold
-            best = _best_limit(scores[inside], broken[inside], weights[inside])
-            decisions[~inside] = scores[~inside] >= best
-        gained = _f1(decisions, broken, draws)
-        figures[kind] = _interval(decisions, broken, weights, gained)
-        fits[kind] = _solve(table, broken, weights, len(names)), scores
-        losses[kind] = draws @ (np.logaddexp(0, scores) - broken * scores)
-        worse = gained <= plain if kind == CALIBRATION else losses[HEAD] >= losses[CALIBRATION]
-        p[kind] = float((1 + worse.sum()) / (1 + _RESAMPLES))
-        better[kind] = p[kind] < _LEVEL and figures[kind].value > floor
-    kept = next((kind for kind in (HEAD, CALIBRATION) if better[kind] or not tested), NOTHING)
-    fit = None
-    if kept != NOTHING:
-        solution, scores = fits[kept]
-        best, at = _best_limit(scores, broken, weights), len(_SLOPES)
-        slopes, rest = solution[:at], solution[at:]
-        fit = HeadFit(
-            (float(slopes[0]), float(slopes[1])),
-            float(rest[0]),
-            tuple(rest[1 : 1 + len(names)].tolist()),
-            tuple(rest[1 + len(names) :].tolist()),
-            float(1 / (1 + np.exp(-best))),
-        )
+    gained = _f1(scores >= logit(fit.limit), broken, draws)
+    ranked, ranked_before = (_auc(some, broken, draws) for some in (scores, features[:, 0]))
+    p_auc, p_f1 = (
+        float((1 + (after <= least)[1:].sum()) / (1 + _RESAMPLES))
+        for after, least in ((ranked, ranked_before), (gained, plain))
+    )
     return fit, LearnStatistics(
         labels=len(labels),
         broken=int(broken.sum()),
         exchanges=len({label.exchange for label in labels}),
         foreign=foreign,
-        kept=kept,
-        limit=fit.limit if fit else None,
-        before=_interval(before, broken, weights, _f1(before, broken, draws)),
-        calibration=figures[CALIBRATION],
-        head=figures[HEAD],
-        p_calibration=p[CALIBRATION],
-        p_head=p[HEAD],
+        kept=p_auc < _RANKS or p_f1 < _GAINS,
+        limit=fit.limit,
+        before=_interval(_f1(before, broken, draws)),
+        head=_interval(gained),
+        auc_before=float(ranked_before[0]),
+        auc_head=float(ranked[0]),
+        p_auc=p_auc,
+        p_f1=p_f1,
     )
 
 
-def _table(features: Floats, rules: NDArray[Any], count: int) -> Floats:
-    """Return what the regression reads: the slopes' columns, one, the rules, the vector."""
-    slopes, vectors = np.split(features, [len(_SLOPES)], axis=1)
-    return np.concatenate([slopes, np.ones((len(rules), 1)), np.eye(count)[rules], vectors], axis=1)
+def _fit(
+    features: Floats, rules: NDArray[np.integer], count: int, broken: Bools, weights: Floats
+) -> LearntHead:
+    """Return the weighted regression, drawn to the experts' own answer.
 
-
-def _solve(table: Floats, broken: Bools, weights: Floats, rules: int) -> Floats:
-    """Return the parameters of the weighted regression, drawn to the experts' own answer."""
+    Vectors are standardised, and the head that is returned takes them as they are.
+    """
     from scipy.optimize import minimize
 
-    width = table.shape[1] - len(_SLOPES) - 1 - rules
-    start = np.zeros(table.shape[1])
-    start[0] = 1.0
-    vector = [_WEIGHTS / width] * width if width else []
-    pull = np.array([*_SLOPES, _INTERCEPT, *[_BIAS] * rules, *vector])
+    plain, vectors = features[:, 0], features[:, 1:]
+    mean = vectors.mean(axis=0)
+    size = np.sqrt(vectors.shape[1] / _WEIGHTS) * np.maximum(vectors.std(axis=0), 1e-6)
+    table = (vectors - mean) / size
+    member = np.eye(count)[rules]
+
+    def parts(values: Floats) -> tuple[float, float, Floats]:
+        rows = values[2:].reshape(1 + count, -1)
+        slope, intercept = 1 + np.sqrt(_SLOPE) * values[0], np.sqrt(_INTERCEPT) * values[1]
+        return slope, intercept, rows[0] + rows[1:]  # what all share, and each one's own
 
     def loss(values: Floats) -> tuple[float, Floats]:
-        scores, moved = table @ values, values - start
+        slope, intercept, rows = parts(values)
+        scores = slope * plain + intercept + ((table @ rows.T) * member).sum(axis=1)
         misfit = weights * (np.logaddexp(0, scores) - broken * scores)
-        slope = weights * (0.5 * (1 + np.tanh(0.5 * scores)) - broken)
-        return misfit.sum() + 0.5 * (pull * moved**2).sum(), table.T @ slope + pull * moved
+        push = weights * (0.5 * (1 + np.tanh(0.5 * scores)) - broken)
+        pushed = (member * push[:, None]).T @ table
+        first = [np.sqrt(_SLOPE) * push @ plain, np.sqrt(_INTERCEPT) * push.sum()]
+        pushes = np.concatenate([first, pushed.sum(axis=0), pushed.ravel()])
+        return misfit.sum() + 0.5 * values @ values, pushes + values
 
+    start = np.zeros(2 + (1 + count) * table.shape[1])
     solved = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    return np.asarray(solved.x)
+    slope, intercept, rows = parts(solved.x)
+    return LearntHead(float(slope), intercept - rows @ (mean / size), rows / size, 0.5)
 
 
-def _best_limit(scores: Floats, broken: Bools, weights: Floats) -> float:
-    """Return the score from which a rule is broken with the best weighted F1."""
+def _best_f1(scores: Floats, broken: Bools, weights: Floats) -> float:
+    """Return the best weighted F1 that a limit of the scores has."""
     order = np.argsort(-scores, kind="stable")
     hits, flags = np.cumsum((weights * broken)[order]), np.cumsum(weights[order])
-    best = int((2 * hits / (flags + (weights * broken).sum())).argmax())
-    after = order[best + 1] if best + 1 < len(order) else order[best]
-    return float((scores[order[best]] + scores[after]) / 2)
+    return float((2 * hits / (flags + (weights * broken).sum())).max())
+
+
+def _auc(scores: Floats, broken: Bools, draws: Floats) -> Floats:
+    """Return how often a breach is above another reply, under each row of weights."""
+    order = np.argsort(scores, kind="stable")
+    breaches, others = draws[:, order] * broken[order], draws[:, order] * ~broken[order]
+    above = (breaches * np.cumsum(others, axis=1)).sum(axis=1)
+    return np.asarray(above / np.maximum(breaches.sum(axis=1) * others.sum(axis=1), 1e-12))
 
 
 def _f1(decisions: Bools, broken: Bools, draws: Floats) -> Floats:
@@ -309,6 +287,7 @@ def _f1(decisions: Bools, broken: Bools, draws: Floats) -> Floats:
     return np.asarray(2 * hits / np.maximum(flags + breaches, 1e-12))
 
 
-def _interval(decisions: Bools, broken: Bools, weights: Floats, draws: Floats) -> Interval:
-    low, high = percentile_interval(draws[None])
-    return Interval(float(_f1(decisions, broken, weights[None])[0]), float(low[0]), float(high[0]))
+def _interval(draws: Floats) -> Interval:
+    """Return the first draw, which is of all labels, in the interval of the others."""
+    low, high = percentile_interval(draws[None, 1:])
+    return Interval(float(draws[0]), float(low[0]), float(high[0]))

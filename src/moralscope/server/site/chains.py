@@ -137,10 +137,10 @@ class _WatchedExperts(SharedExperts):
         vars(self).update(vars(experts))
         self._watch = watch
 
-    def rows(self, pairs: Sequence[Pair], task: str | None = None) -> list[tuple[Matrix, ...]]:
+    def rows(self, pairs: Sequence[Pair], task: str | bool) -> list[tuple[Matrix, ...]]:
         """Return the experts' rows."""
         rows = super().rows(pairs, task)
-        if task is not None:
+        if isinstance(task, str):
             labels = self.labels(task)
             weighed = [
                 {"text": text, "probabilities": dict(zip(labels, row.tolist(), strict=True))}

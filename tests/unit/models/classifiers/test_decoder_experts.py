@@ -106,7 +106,7 @@ def test_it_learns(learner):
 def test_what_was_saved_says_the_same(experts, learner):
     rows = tokenise(learner.tokenizer, PAIRS, 32)
     logits = learner.module(*padded(rows, 0, "cpu")).detach().numpy()
-    assert np.allclose(experts.logits(PAIRS), logits, atol=2e-2)  # adapters are in 16 bits
+    assert np.allclose(experts.read(PAIRS)[0], logits, atol=2e-2)  # adapters are in 16 bits
 
 
 def test_long_texts_are_read_in_windows_that_fit(experts):
@@ -136,7 +136,7 @@ def test_one_text_beside_many_rules_is_read_once(experts, monkeypatch):
     monkeypatch.setattr(body, "forward", _counting(body.forward, sizes))
     rules = ["be kind", "be not kind", "be rude", "not bad"]
     pairs = [(rule, "al pays a friend and jo and al") for rule in rules]
-    experts.logits(pairs)
+    experts.read(pairs)
     rows = tokenise(experts._network.tokenizer, pairs, 32)
     beginnings = {tuple(row[:end]) for row in rows for end in range(1, len(row) + 1)}
     assert sizes == [len(beginnings)]
@@ -159,7 +159,7 @@ def test_in_8_bits_they_say_nearly_the_same_and_hold_no_matrix(base, learner, tm
         return
     assert light.quantise(0.5)  # a decoder has no half: it is quantised whole
     assert light.bits == 8
-    one, other = exact.logits(PAIRS), light.logits(PAIRS)
+    one, other = exact.read(PAIRS)[0], light.read(PAIRS)[0]
     assert not np.array_equal(one, other)
     assert np.abs(one - other).max() < 0.1 * np.abs(one).max()
     assert not light._network._body.layers[0].mlp.up_proj.weight.numel()

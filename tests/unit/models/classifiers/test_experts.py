@@ -35,7 +35,7 @@ def folder(tmp_path, learner, base):
 
 def before_saving(learner, task, temperature):
     rows = tokenise(learner.tokenizer, PAIRS, 32)
-    logits = run_network(learner.module, rows, 0, 4096)[:, Slices(LABELS).of(task)] / temperature
+    logits = run_network(learner.module, rows, 0)[:, Slices(LABELS).of(task)] / temperature
     shares = np.exp(logits - logits.max(1, keepdims=True))
     return shares / shares.sum(1, keepdims=True)
 
@@ -216,8 +216,22 @@ def test_a_long_pair_has_the_mean_of_its_windows(folder, base):
     (cut,) = experts.windows([pair])
     assert len(cut.pairs) > 5
     np.testing.assert_allclose(
-        experts.logits([pair])[0], experts.logits(cut.pairs).mean(0), atol=1e-5
+        experts.read([pair])[0][0], experts.read(cut.pairs)[0].mean(0), atol=1e-5
     )
+
+
+def test_vectors_of_the_middle_come_with_the_same_columns(folder, base, monkeypatch):
+    plain = loaded(folder, base)
+    monkeypatch.setattr("moralscope.models.classifiers.experts._read_plain", lambda *_: None)
+    padded = loaded(folder, base)
+    columns, last = plain.read(PAIRS)
+    for experts in (plain, padded):
+        some, middle = experts.read(PAIRS, middle=True)
+        np.testing.assert_allclose(some, columns, atol=1e-4)
+        assert np.abs(middle - last).max() > 0.01
+        np.testing.assert_allclose(np.linalg.norm(middle, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(middle, plain.read(PAIRS, middle=True)[1], atol=1e-4)
+    assert experts.read([], middle=True)[1].shape == experts.read([])[1].shape
 
 
 @pytest.mark.parametrize(
@@ -227,7 +241,7 @@ def test_every_core_gets_as_many_tokens_as_the_others(monkeypatch, lengths, coun
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     network, batches = _UnpaddedNetwork.__new__(_UnpaddedNetwork), []
 
-    def body(batch):
+    def body(batch, middle):
         batches.append([len(row) for row in batch])
         return [torch.full((1, len(row), 4), float(row[0])) for row in batch]
 

@@ -77,6 +77,17 @@ def test_hidden_states_are_those_of_the_padded_model(body):
 
 
 @torch.inference_mode()
+def test_states_of_an_inner_layer_stand_behind_the_last_ones(body):
+    batch = texts([9, 9, 4], body.config.pad_token_id)
+    plain = UnpaddedBody(weights_of(body))
+    for group, wide in zip(plain(batch), plain(batch, middle=2), strict=True):
+        assert torch.equal(wide[..., :32], group)
+    states = body(input_ids=torch.tensor(batch[:2]), output_hidden_states=True).hidden_states
+    wide = plain(batch, middle=2)[0]
+    torch.testing.assert_close(wide[..., 32:], states[2], atol=2e-5, rtol=1e-4)
+
+
+@torch.inference_mode()
 def test_a_text_that_spells_out_the_padding_is_read_as_the_model_reads_it(body):
     padding = body.config.pad_token_id
     batch = [[4, padding, 5, 6], [7, 8, padding, padding]]

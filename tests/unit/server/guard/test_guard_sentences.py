@@ -192,7 +192,7 @@ class Planted(ScriptedExperts):
         super().__init__({VERDICT: VERDICTS, TASK: ALIGNMENTS})
         self.characters = 0
 
-    def read(self, pairs):
+    def read(self, pairs, *, middle=False):
         columns, vectors = super().read(pairs)
         self.characters += sum(len(reply) for _, reply in pairs)
         bad = [0.98 * ("KNIFE" in reply and "THROAT" in reply) + 0.01 for _, reply in pairs]
