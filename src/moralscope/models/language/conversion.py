@@ -170,6 +170,7 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
     model.config.architectures = [type(model).__name__]  # servers and lm-eval ask for it
     model.config.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=weights, local_files_only=True)
+    _check_words(tokenizer)
     _name_ends(tokenizer, header.values)
     if header.values.get("tokenizer.ggml.add_bos_token"):  # transformers does not read that field
         begin = tokenizer.bos_token
@@ -179,6 +180,14 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
             special_tokens=[(begin, tokenizer.bos_token_id)],
         )
     tokenizer.save_pretrained(folder)
+
+
+def _check_words(tokenizer: Any) -> None:
+    """Refuse a tokenizer that reads words of its vocabulary in pieces: 5.17 makes gemma's so."""
+    words = [word for word in tokenizer.get_vocab() if word[0] in "▁Ġ" and len(word) > 8][:100]
+    if 2 * sum(len(tokenizer.tokenize(f"a {word[1:]}")) > 2 for word in words) > len(words):
+        problem = "this release of transformers cuts the file's words into pieces"
+        raise InputError(problem, "install another: pip install -U transformers")
 
 
 def _name_ends(tokenizer: Any, stored: Mapping[str, Any]) -> None:

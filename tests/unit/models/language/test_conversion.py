@@ -176,3 +176,18 @@ def test_a_converted_tokenizer_begins_ends_and_fills_as_the_file_says(tmp_path):
     assert (told.bos_token_id, told.eos_token_id, told.pad_token_id) == (1, 2, 3)
     conversion._name_ends(told, {})  # a file that says nothing changes nothing
     assert told.eos_token == "</s>"
+
+
+def test_a_tokenizer_that_cuts_its_own_words_is_refused():
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = {piece: at for at, piece in enumerate(["▁a", "▁acknowledge", *"▁acknowledg"])}
+    for model in (models.WordLevel(words, unk_token="a"), models.BPE(words, merges=[])):
+        made = Tokenizer(model)
+        made.pre_tokenizer = pre_tokenizers.Metaspace()
+        told = PreTrainedTokenizerFast(tokenizer_object=made)
+        if isinstance(model, models.WordLevel):
+            conversion._check_words(told)
+    with pytest.raises(InputError, match="into pieces"):
+        conversion._check_words(told)
