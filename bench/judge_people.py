@@ -14,7 +14,7 @@ For every axis on every stored encoder: Pearson's r with people's yes rates. For
 
 The ratings stay where they are: the file gets a few numbers an axis. Run it whenever weights of
 experts change: `--judge` measures the judge alone, on `mpnet` in a minute, on `large` on a GPU, and
-keeps what is known of the others. `--check` writes nothing and fails where the file is not what would be written.
+keeps what is known of the others. `--check` writes nothing and fails where it would change.
 """
 
 import json

@@ -1,3 +1,3 @@
 """The version, in one place: the package, its build and every run record read it here."""
 
-__version__ = "0.14.0"
+__version__ = "0.15.0"
