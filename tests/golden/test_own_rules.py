@@ -78,8 +78,7 @@ CASES = {
 # What the shipped experts get wrong: P(breaks), and the rule that the reply does not break.
 MISSED = {
     "contempt without a word of the rule": (0.96, CLINIC[0]),  # beside the right one, 0.94
-    "a hint, as the rule asks": (0.85, TUTOR[1]),
-    "every fee named, as the rule asks": (0.69, BANK[0]),  # below 0.6 from 0.12 to 0.13
+    "a hint, as the rule asks": (0.82, TUTOR[1]),
 }
 
 
