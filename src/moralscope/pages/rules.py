@@ -212,7 +212,7 @@ def learn_page(record: RunRecord) -> Page:
     prose = [
         "F1 and AUC on labels that were not learnt from, weighted as if one reply in ten broke its "
         "rule. p says how likely a gain as large would be if there were none (paired bootstrap); "
-        "a head is kept where that of AUC is below 0.3 or that of F1 below 0.05."
+        "a head is kept if that of AUC is below 0.3 or that of F1 below 0.05, and it beats chance."
     ]
     heads = head("with | F1: interval 2 | p: p | AUC: number 3 | p: p")
     table = Table("What labels gain", heads, rows)

@@ -11,8 +11,8 @@ its rule. The limit is half of the best F1, which is where F1 is best if probabi
 
 Whether the head is kept is decided on folds that were not learnt from, by paired bootstraps over
 exchanges: it ranks replies better than the experts alone (AUC) in seven resamples of ten, or its F1
-is better (5 %) than theirs and than that of flagging everything. A head on vectors that tell
-nothing ranks worse, so that the first test seldom errs (docs/rules.md).
+is better (5 %) than theirs and than that of flagging everything. It must also rank better than
+chance (5 %): labels that are noise teach nothing (docs/rules.md).
 """
 
 from collections import Counter
@@ -219,7 +219,7 @@ def fit_labels(
         broken=int(broken.sum()),
         exchanges=len({label.exchange for label in labels}),
         foreign=foreign,
-        kept=p_auc < _RANKS or p_f1 < _GAINS,
+        kept=(p_auc < _RANKS or p_f1 < _GAINS) and float(np.quantile(ranked[1:], _GAINS)) > 0.5,
         limit=fit.limit,
         before=_interval(_f1(before, broken, draws)),
         head=_interval(gained),
