@@ -186,8 +186,7 @@ def _check_words(tokenizer: Any) -> None:
     """Refuse a tokenizer that reads words of its vocabulary in pieces: 5.17 makes gemma's so."""
     words = [word for word in tokenizer.get_vocab() if word[0] in "▁Ġ" and len(word) > 8][:100]
     if 2 * sum(len(tokenizer.tokenize(f"a {word[1:]}")) > 2 for word in words) > len(words):
-        problem = "this release of transformers cuts the file's words into pieces"
-        raise InputError(problem, "install another: pip install -U transformers")
+        raise InputError("transformers cuts its words into pieces", "pip install -U transformers")
 
 
 def _name_ends(tokenizer: Any, stored: Mapping[str, Any]) -> None:

@@ -54,8 +54,9 @@ _INSIDE = re.compile(r"[^\W\d_](?:<[^<>]*>)+[^\W\d_]")
 _LETTER = r"[^\W\d_]"
 _APART = re.compile(rf"(?<![^\W_]){_LETTER}(?:[\W_]{{1,6}}{_LETTER}(?![^\W_])){{2,}}")
 _PAIRS = re.compile(rf"(?<![^\W_]){_LETTER}{{1,2}}(?:[\W_]{{1,6}}{_LETTER}{{1,2}}(?![^\W_])){{5,}}")
-_BROKEN = re.compile(
-    rf"(?<![^\W\d_])(?:{_LETTER}{{1,20}}+(?:[^\w\s,;:!?()\[\]'\u2019]{{1,3}}+|_)){{1,20}}+{_LETTER}{{1,20}}+"
+_SIGNS_IN = r"(?:[^\w\s,;:!?()\[\]'\u2019]{1,3}+|_)"
+_BROKEN = re.compile(  # no possessive group: Python 3.11.2, of Debian 12, gets those wrong
+    rf"(?<![^\W\d_])(?:{_LETTER}{{1,20}}+{_SIGNS_IN}){{1,20}}{_LETTER}{{1,20}}+(?!{_SIGNS_IN})"
 )
 _EMOJI = re.compile(r"(?<=[^\W\d_]|[.,!?])[\u2190-\u2bff\U0001f000-\U0001faff]+(?=[^\W\d_])")
 _BETWEEN = re.compile(rf"(?<={_LETTER})(?:[^\w\s]+|_+)(?={_LETTER})")
