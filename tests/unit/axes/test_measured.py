@@ -88,10 +88,10 @@ def test_an_axis_that_nobody_measured_says_so(axis, capsys):
     assert "agreement with people: not measured" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("base", ["minilm", "mpnet"])
-def test_the_shipped_experts_were_measured_as_they_are_shipped(base):
+@pytest.mark.parametrize("name", ["stories-minilm", "stories-mpnet", "large"])
+def test_the_shipped_experts_were_measured_as_they_are_shipped(name):
     """Fails when weights changed: run `python bench/judge_people.py --judge`."""
-    found = people_measurement("judge", folder_sha256(shipped_folder(f"stories-{base}")))
+    found = people_measurement("judge", folder_sha256(shipped_folder(name)))
     assert found is not None
     assert [each.n for each in found.people.values()] == [56, 56]
     assert 0.85 <= found.people_yes.coverage <= 0.95
