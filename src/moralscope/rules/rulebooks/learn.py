@@ -7,7 +7,7 @@ vector, so that few labels a rule suffice, and each has weights of its own besid
 
 Breaches are rarer in the world than among labels: labels are weighted as if one reply in ten broke
 its rule. The limit is half of the best F1, which is where F1 is best if probabilities are right
-(Lipton, Elkan and Naryanaswamy 2014), and hangs less on single labels than the best of all limits.
+(Lipton, Elkan and Narayanaswamy 2014), and hangs less on single labels than the best of all limits.
 
 Whether the head is kept is decided on folds that were not learnt from, by paired bootstraps over
 exchanges: it ranks replies better than the experts alone (AUC) in seven resamples of ten, or its F1
