@@ -343,9 +343,9 @@ def speed(chosen: list[Organisation], experts: ExpertSet) -> None:
     if network is not None:
         inner = network.run
 
-        def run(rows: Sequence[Sequence[int]]) -> Any:
+        def run(rows: Sequence[Sequence[int]], *, middle: bool = False) -> Any:
             started = time.perf_counter()
-            made = inner(rows)
+            made = inner(rows, middle=middle)
             passes.append((sum(map(len, rows)), 1000 * (time.perf_counter() - started)))
             return made
 

@@ -184,8 +184,8 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
 
 def _check_words(tokenizer: Any) -> None:
     """Refuse a tokenizer that reads words of its vocabulary in pieces: 5.17 makes gemma's so."""
-    words = [word for word in tokenizer.get_vocab() if word[0] in "▁Ġ" and len(word) > 8][:100]
-    if 2 * sum(len(tokenizer.tokenize(f"a {word[1:]}")) > 2 for word in words) > len(words):
+    words = [w for w in tokenizer.get_vocab() if len(w) > 8 and w[0] in "▁Ġ" and w[1:].isascii()]
+    if 2 * sum(len(tokenizer.tokenize(f"a {w[1:]}")) > 2 for w in words[:100]) > len(words[:100]):
         raise InputError("transformers cuts its words into pieces", "pip install -U transformers")
 
 
