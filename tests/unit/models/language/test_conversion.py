@@ -191,5 +191,5 @@ def test_a_tokenizer_that_cuts_its_own_words_is_refused():
             conversion._check_words(told)
     with pytest.raises(InputError, match="into pieces"):
         conversion._check_words(told)
-    spelt = models.BPE({"Ġääääääää": 0, "a": 1}, merges=[])
+    spelt = models.BPE({"Ġääääääää": 0, "a": 1, "ä": 2}, merges=[])
     conversion._check_words(PreTrainedTokenizerFast(tokenizer_object=Tokenizer(spelt)))  # in bytes
